@@ -45,8 +45,8 @@ _POOL: tuple[tuple[str, str], ...] = (
     ('up', '1 where the pool is up, and seen by telemetry.'),
     ('volumes', 'Volumes in the pool.'),
     ('active_volumes', 'Those of them with a load.'),
-    ('broken_promises', 'Volumes that are predicted to see more than they '
-     'were promised.'),
+    ('broken_promises', 'Volumes that are measured, or predicted, to see '
+     'more than they were promised.'),
     ('frozen_ratio', 'Part of the load of a pool that may not be moved.'),
     ('free_bytes', 'Space that plans may fill.'))
 """(name, help) of the gauges of each pool, behind ``serifos_pool_``."""

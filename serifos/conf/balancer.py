@@ -12,6 +12,9 @@ _WEEK_S = 7 * 86400
 _MONTH_S = 30 * 86400
 _TEN_YEARS_S = 3650 * 86400
 
+GIB_PER_DAY = 1024.0
+"""That mode auto moves at most where max_gib_per_day is unset."""
+
 ACTIVE_FLOOR = cfg.FloatOpt(
     'active_floor', default=0.05, min=0.0, max=65536.0,
     help='Outstanding I/Os below which a volume is idle and counts as no '
@@ -108,6 +111,11 @@ OPTS = [
              'moves off a pool of many volumes that reach min_gain only '
              'together count as one, and so do those of volumes that are to '
              'share a pool; batch and parallel count volumes.'),
+    cfg.FloatOpt(
+        'max_gib_per_plan', min=0.001, max=1e9,
+        help='GiB that the moves of a plan copy at most; what is left is for '
+             'the next plan. Those of evacuate and undo are not counted. '
+             'Unset: no limit.'),
     ACTIVE_FLOOR,
     cfg.IntOpt(
         'plan_ttl', default=86400, min=1, max=_TEN_YEARS_S,
@@ -230,8 +238,10 @@ OPTS = [
              'volume stays. Unset: no limit.'),
     cfg.FloatOpt(
         'max_gib_per_day', min=0.001, max=1e9,
-        help='GiB that may be moved within a day in mode auto; a larger '
-             'volume stays. Unset: no limit.'),
+        help='GiB that may be moved within a day; a larger volume stays. '
+             f'Unset: {GIB_PER_DAY:g} in mode auto, else no limit. So many '
+             'are copied in three hours at 100 MiB/s: a model that is wrong '
+             'costs no more than that of a day before somebody looks.'),
     cfg.ListOpt(
         'excluded_projects', default=[],
         help='Ids of projects whose volumes are never moved.'),

@@ -87,6 +87,7 @@ class Code(enum.StrEnum):
     BREAKS_PROMISE = 'breaks_promise'
     COPY_COSTS = 'copy_costs'
     MAX_MOVES = 'max_moves'
+    MAX_GIB = 'max_gib'
     OTHERS_FIRST = 'others_first'
 
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from serifos.plan import copying
+from serifos.plan import limits as lm
 from serifos.plan import outcomes as oc
 from serifos.plan.problem import Bools
 from serifos.plan.problem import Ints
@@ -55,7 +56,8 @@ def many(state: st.State, device: int) -> bool:
 def of_several(state: st.State, found: oc.Outcomes) -> Bools:
     """bool[n]: whether a move may be one of several that count as one.
 
-    It lowers its source, and leaves its target under that or nearly at the
+    It lowers its source by its share of min_gain, that of its GiB in those of
+    its device, and leaves its target under that or nearly at the
     mean. Together they have to reach min_gain, which is not looked at here;
     a volume whose type asks for more than that moves for itself alone.
     """
@@ -63,8 +65,9 @@ def of_several(state: st.State, found: oc.Outcomes) -> Bools:
     level = state.level_us[problem.group[found.volume]] * (
         1 + thresholds.nearly(problem.device[state.home[found.volume]],
                               problem.device[found.target]))
+    least = problem.limits.min_gain * state.gib_share[found.volume]
     fine = (found.came_us <= np.maximum(found.left_us, level)) & (
-        found.left_us <= found.before_us * (1 - 1e-9)) & (
+        found.left_us <= found.before_us * lm.keeps(least)) & (
         thresholds.min_gain[found.volume] <= problem.limits.min_gain)
     fine[fine] = ~beyond.breaks(state, found[fine])
     fine[fine] = copying.pays(state, found[fine])

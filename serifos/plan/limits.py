@@ -60,6 +60,7 @@ class Limits:
     :param max_moves: moves of a plan on clouds of up to 20 pools (None: 4),
         off each pool on larger ones (None: no limit); several that count as
         one are one
+    :param max_gib_per_plan: that its moves copy, None for any number
     :param active_floor: outstanding I/Os below which a volume is idle
     :param copying: how long copies take
     :param horizon_s: the time over which a move must pay for its copy, or
@@ -91,6 +92,7 @@ class Limits:
     hot_by: str = hb.LATENCY
     every_refusal: bool = False
     trust_models: bool = False
+    max_gib_per_plan: float | None = None
 
     @property
     def keeps(self) -> float:

@@ -82,7 +82,8 @@ def allowed(state: st.State, volumes: Ints) -> Bools:
     at = problem.device[state.home[volumes]]
     return (permits.every(state, volumes)
             & (problem.device != at[:, None])
-            & (problem.carried_gib[volumes][:, None] <= state.room))
+            & (problem.carried_gib[volumes][:, None] <= np.minimum(
+                state.room, state.gib_left)))
 
 
 def fits(state: st.State, volumes: Ints, targets: Ints) -> Bools:
@@ -90,7 +91,8 @@ def fits(state: st.State, volumes: Ints, targets: Ints) -> Bools:
     problem = state.problem
     return (permits.each(state, volumes, targets)
             & (problem.device[targets] != problem.device[state.home[volumes]])
-            & (problem.carried_gib[volumes] <= state.room[targets]))
+            & (problem.carried_gib[volumes] <= np.minimum(
+                state.room[targets], state.gib_left)))
 
 
 def coolest(state: st.State) -> Bools:

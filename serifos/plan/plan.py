@@ -14,7 +14,9 @@ from serifos.facts import times
 PLAN_SCHEMA = 'serifos-plan/1'
 
 BROKEN = 'a broken promise '
-"""How the reasons of moves that are made for a promise begin."""
+FORECAST = 'a forecast violation of an SLO '
+"""How the reasons of moves begin that are made for a promise: one that is
+measured to be broken, and one that is only predicted to be."""
 
 
 _LATER = ('copy_s', 'source_during_us', 'target_during_us', 'volume_us',
@@ -58,7 +60,7 @@ class Move:
     @property
     def for_promise(self) -> bool:
         """Whether it is made for a broken promise, hot pool or not."""
-        return self.reason.startswith(BROKEN)
+        return self.reason.startswith((BROKEN, FORECAST))
 
     def to_json(self) -> dict[str, Any]:
         doc = dataclasses.asdict(self)
@@ -122,7 +124,10 @@ class Plan:
     :param truncated: acceptable moves are left: max_moves was reached, or
         they need space that the plan itself frees
     :param latency_us: pool name → µs, for the pools that have a model
-    :param slo_misses: volumes predicted to see more than their type promises
+    :param slo_misses: volumes predicted to see more than their type promises,
+        by what is measured of them where that is known
+    :param slo_violated: volumes that are measured to see more, and those of
+        them that are predicted to do so afterwards
     :param hot_pools: pools whose planning figure is over hot_ratio
     :param unexplained: names of pools that do not fit their models
     :param notes: sentences about pools, such as those that drift
@@ -141,6 +146,7 @@ class Plan:
     mean_us: Change
     variance_us2: Change
     slo_misses: Change = Change(0, 0)
+    slo_violated: Change = Change(0, 0)
     hot_pools: Change = Change(0, 0)
     unexplained: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
@@ -180,7 +186,8 @@ class Plan:
         said = {field.name: doc[field.name] for field
                 in dataclasses.fields(cls) if field.name in doc}
         changes = {name: Change.from_json(said[name]) for name in (
-            'max_us', 'mean_us', 'variance_us2', 'slo_misses', 'hot_pools')
+            'max_us', 'mean_us', 'variance_us2', 'slo_misses',
+            'slo_violated', 'hot_pools')
             if name in said}
         return cls(**{
             **said, **changes, 'notes': tuple(doc.get('notes', ())),

@@ -133,6 +133,11 @@ def _against_worthy(state: st.State, moves: oc.Outcomes,
                 rs.Code.SHIFTS_PROMISES)
         elif (price := unpaid[row]) is not None:
             yield price
+        elif problem.carried_gib[volume] > state.gib_left:
+            yield rs.Reason(
+                f'its {problem.carried_gib[volume]:.6g} GiB are more than '
+                f'max_gib_per_plan {problem.limits.max_gib_per_plan:.6g} '
+                'leaves', rs.Code.MAX_GIB)
         elif quota.full(int(source[row])):
             yield rs.Reason(f'max_moves {quota.most} is reached',
                             rs.Code.MAX_MOVES)

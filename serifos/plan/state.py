@@ -95,10 +95,37 @@ class State:
         return self.problem.movers & (self.home == self.problem.home)
 
     @functools.cached_property
+    def gib_share(self) -> Floats:
+        """float[volumes]: of the GiB of its device what moves with each."""
+        problem, here = self.problem, self.home >= 0
+        device = np.where(here, problem.device[self.home], 0)
+        total = np.bincount(device[here], problem.size_gib[here],
+                            len(self.loads))
+        return problem.carried_gib / np.maximum(total[device], 1e-9)
+
+    @functools.cached_property
+    def gib_left(self) -> float:
+        """GiB that the plan may still move."""
+        most = self.problem.limits.max_gib_per_plan
+        return np.inf if most is None else most - float(
+            self.problem.size_gib[self.home != self.problem.home].sum())
+
+    def affordable(self, volumes: Ints) -> Bools:
+        """bool[n]: the first of these that may be moved one by one."""
+        return np.cumsum(self.problem.carried_gib[volumes]) <= self.gib_left
+
+    @functools.cached_property
     def latency_us(self) -> Floats:
-        """µs[pools], NaN where a pool has no model."""
+        """The latency for planning, µs[pools]; NaN without a model."""
         device = self.problem.device
         return self.problem.models.latency(
+            np.arange(len(device)), self.loads[device])
+
+    @functools.cached_property
+    def mean_us(self) -> Floats:
+        """The latency that is expected, µs[pools]; NaN without a model."""
+        device = self.problem.device
+        return self.problem.models.mean(
             np.arange(len(device)), self.loads[device])
 
     @functools.cached_property
@@ -129,4 +156,4 @@ class State:
 
     @functools.cached_property
     def score(self) -> score.Score:
-        return score.Score.of(self.latency_us)
+        return score.Score.of(self.mean_us)

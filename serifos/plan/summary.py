@@ -54,7 +54,7 @@ def figures(planner: str, first: st.State, last: st.State,
     """A plan of these moves, which lead from one state to the other."""
     pools = first.problem.cluster.pools
     shown = [(pool.name, float(was), float(then)) for pool, was, then
-             in zip(pools, first.latency_us, last.latency_us)
+             in zip(pools, first.mean_us, last.mean_us)
              if not math.isnan(was)]
     was, then = first.score, last.score
     return pl.Plan(
@@ -65,6 +65,8 @@ def figures(planner: str, first: st.State, last: st.State,
         pl.Change(was.mean_us, then.mean_us),
         pl.Change(was.variance_us2, then.variance_us2),
         pl.Change(*(len(beyond.broken(state)) for state in (first, last))),
+        pl.Change(*(len(beyond.violated(first, state))
+                    for state in (first, last))),
         pl.Change(*(int(acceptance.hot_pools(state).sum())
                     for state in (first, last))),
         tuple(pool.name for pool in pools if pool.unexplained is not None),
@@ -110,9 +112,9 @@ def _moves(first: st.State, steps: Sequence[oc.Step],
     pair, before, after = _turns(first, volume, target)
     rate = np.array(problem.limits.copying.s_per_gib)[
         problem.attached[volume]]
-    seen = [problem.models.latency(pool, load) for pool, load in zip(
+    seen = [problem.models.mean(pool, load) for pool, load in zip(
         [*pair, *pair], [*before, *after])]
-    seen += [copying.at_rate(seen[side], problem.models.latency(
+    seen += [copying.at_rate(seen[side], problem.models.mean(
         pair[side], before[side] + problem.copies[side]), rate)
         for side in (copying.READER, copying.WRITER)]
     figure = _figures(first, pair, before, after)

@@ -22,6 +22,7 @@ EMPTY_IS_UNSET = {
     ('balancer', 'lock_url'), ('balancer', 'joint_percentile'),
     ('balancer', 'excluded_projects'), ('balancer', 'windows'),
     ('balancer', 'max_gib_per_hour'), ('balancer', 'max_gib_per_day'),
+    ('balancer', 'max_gib_per_plan'),
     *(('telemetry', name) for name in (
         'endpoints', 'prometheus_hosts', 'prometheus_selector',
         'libvirt_prometheus_url', 'username',

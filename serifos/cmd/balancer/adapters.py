@@ -79,8 +79,10 @@ def settings(conf: cfg.ConfigOpts,
                 said.migration_timeout_per_gib,
                 outcome.PATIENCE * bounded.copying.limited),
             back_off_s=said.back_off),
-        pace=pace.Pace(pace.windows(said.windows), said.max_gib_per_hour,
-                       said.max_gib_per_day),
+        pace=pace.Pace(
+            pace.windows(said.windows), said.max_gib_per_hour,
+            balancer.GIB_PER_DAY if said.max_gib_per_day is None
+            and said.mode == 'auto' else said.max_gib_per_day),
         planner=said.planner, auto=said.mode != 'advise',
         approved_only=said.mode == 'approve', batch=said.batch,
         parallel=said.parallel, hold=said.hold,
@@ -140,6 +142,7 @@ def _limits_of(conf: cfg.ConfigOpts) -> limits.Limits:
     usual, limit = _MIB / said.copy_rate, said.volume_copy_bps_limit
     return limits.Limits(
         min_gain=said.min_gain, max_moves=said.max_moves,
+        max_gib_per_plan=said.max_gib_per_plan,
         active_floor=said.active_floor, copying=limits.Copying(
             detached=usual, attached=usual,
             limited=2 ** 30 / limit if limit else 0.0),

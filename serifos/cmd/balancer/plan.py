@@ -48,6 +48,10 @@ class Plan(app.Fails, command.Command):
             'up to 20 pools, off each pool on more (default: [balancer] '
             'max_moves)')
         parser.add_argument(
+            '--max-gib-per-plan', type=float, metavar='GIB', help='that the '
+            'moves of the plan copy at most (default: [balancer] '
+            'max_gib_per_plan)')
+        parser.add_argument(
             '--min-gain', type=float, metavar='FRACTION',
             help='by how much a move must lower the latency of the slower '
                  'of its pools; 0.1 is 10 %% (default: [balancer] min_gain)')
@@ -75,7 +79,7 @@ class Plan(app.Fails, command.Command):
         limits = adapters.limits_of(conf, **{
             name: getattr(parsed_args, name) for name in (
                 'min_gain', 'hot_ratio', 'max_moves', 'active_floor',
-                'every_refusal', 'trust_models')})
+                'every_refusal', 'trust_models', 'max_gib_per_plan')})
         output.refuse_unwritable(parsed_args, 'plan')
         cluster = adapters.cluster(conf, parsed_args.cluster)
         why = None if parsed_args.why is None else lookup.found(

@@ -91,13 +91,13 @@ class Frame:
         if status.paused is not None:
             return f'paused: {status.paused[0]}', 'bold'
         hot = sum(each.before.hot for each in self.pools)
-        broken = sum(each.before.broken for each in self.pools)
+        violated = sum(each.before.violated for each in self.pools)
         by = f' by {wd.window(self.window_s)}' if self.window_s else ''
         return (f'{wd.count(hot, "hot pool")}{by}, '
-                f'{wd.count(broken, "broken promise")}, '
+                f'{wd.count(violated, "violated SLO")}, '
                 f'{wd.count(len(status.in_flight), "volume")} in flight'
                 + ''.join(f'; {clause}' for clause in status.waits[:1]),
-                'bold' if hot or broken else '')
+                'bold' if hot or violated else '')
 
     @property
     def _problem(self) -> str | None:
@@ -126,12 +126,12 @@ class Frame:
     def _pools(self, rows: int) -> rw.Rows:
         return rw.Rows(
             (_of('POOL', rows, len(self.pools)), 'active', 'seen ms',
-             'predicted', 'planned', 'hot', 'broken', 'GiB free'),
+             'predicted', 'planned', 'hot', 'missed', 'GiB free'),
             [(self._pool(each.pool.name), f'{each.active}/{each.volumes}',
               wd.ms(each.seen_us), wd.ms(each.before.latency_us),
               wd.ms(self.planned_us.get(each.pool.name)),
               'yes' if each.before.hot else '–',
-              str(each.before.broken or '–'),
+              str(each.before.violated or '–'),
               f'{each.before.free_gib:,.0f}') for each in self.pools[:rows]],
             bold=[each.before.hot for each in self.pools[:rows]])
 

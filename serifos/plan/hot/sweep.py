@@ -45,7 +45,8 @@ class Sweep:
         device = self.state.problem.device
         source = device[self.state.home[moves.volume]]
         counts = ~np.isin(source, list(self.begun))
-        made = ~counts | (np.cumsum(counts) <= self.quota.left)
+        made = (~counts | (np.cumsum(counts) <= self.quota.left)
+                ) & self.state.affordable(moves.volume)
         moves, source, single = moves[made], source[made], single[made]
         self.quota = self.quota.after(source[counts[made]])
         for at in source[~single].tolist():

@@ -122,6 +122,21 @@ class OverSlots:
             ).reshape(-1, slots)
         return self.one(found)
 
+    def mean(self, pools: Ints, loads: Floats) -> Floats:
+        """The latency that is expected of pools: µs[n].
+
+        Never the upper end of an interval, as :meth:`latency` is beyond the
+        training range.
+
+        :param loads: float[n, slots, features]
+        """
+        slots, found = loads.shape[1], np.empty(loads.shape[:2])
+        for piece in pieces(len(loads), slots):
+            asked = np.repeat(pools[piece], slots), _flat(loads[piece])
+            found[piece] = (self.models.latency(*asked) / self.models.above(
+                *asked)).reshape(-1, slots)
+        return self.one(found)
+
     def tenants(self, pools: Ints, loads: Floats, which: Ints,
                 own: Floats) -> Floats:
         """What tenants see in the mean: µs[m], 0 in slots of no Load.

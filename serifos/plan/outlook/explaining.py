@@ -158,7 +158,7 @@ def _parts(state: st.State, volumes: Ints, at: int) -> list[Part]:
     if at >= 0:
         device = problem.device[at]
         total = float(state.queued[device])
-        without = problem.models.latency(
+        without = problem.models.mean(
             np.full(len(volumes), at),
             state.loads[device] - problem.loads[volumes])
     late = set(beyond.broken(state).tolist())
@@ -177,14 +177,14 @@ def _known(figure_us: float) -> float | None:
 def _goals(state: st.State, moves: oc.Outcomes) -> list[Goal]:
     problem = state.problem
     device = problem.device[moves.target]
-    then = problem.models.latency(
+    then = problem.models.mean(
         moves.target, state.loads[device] + problem.carried[moves.volume])
     against: Sequence[str | None] = refusals.against(
         state, moves, qu.Quota.of(problem))
     barred = [refusals.barred(state, volume, target) for volume, target in zip(
         moves.volume.tolist(), moves.target.tolist())]
     return [Goal(
-        problem.cluster.pools[target].name, float(state.latency_us[target]),
+        problem.cluster.pools[target].name, float(state.mean_us[target]),
         float(then_us), bar is not None, bar or why)
         for target, then_us, bar, why in zip(
             moves.target.tolist(), then, barred, against)]

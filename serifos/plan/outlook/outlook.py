@@ -17,7 +17,6 @@ from serifos.facts import cluster as cl
 from serifos.facts import hot_by as hb
 from serifos.plan import acceptance
 from serifos.plan import limits as lm
-from serifos.plan.outlook import measured
 from serifos.plan.outlook import staying
 from serifos.plan import plan as pl
 from serifos.plan.promises import beyond
@@ -31,7 +30,7 @@ class Expected:
 
     :param low_us: of the 90 % interval
     :param outside: whether its Load is beyond what the model was trained on:
-        the upper end of the interval is planned with
+        pools are compared by the upper end of the interval
     """
 
     low_us: float
@@ -43,19 +42,27 @@ class Expected:
 class Side:
     """A pool before the plan, or after it.
 
-    :param latency_us: predicted, the mean over its active volumes; None
+    :param latency_us: expected, the mean over its active volumes; None
         without a model
     :param figure_us: the planning figure of its device
-    :param broken: promises of its volumes that are not kept
+    :param violated: SLOs of its volumes that are measured to be violated;
+        afterwards those of them that are predicted to stay so
+    :param forecast: the others that are predicted to be violated
     :param free_gib: that plans may fill
     """
 
     latency_us: float | None
     figure_us: float | None
     hot: bool
-    broken: int
+    violated: int
+    forecast: int
     free_gib: float
     expected: Expected | None = None
+
+    @property
+    def broken(self) -> int:
+        """SLOs that are violated, measured and forecast."""
+        return self.violated + self.forecast
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -105,7 +112,6 @@ class Outlook:
     :param staying: why volumes stay, as the plan says
     :param frozen: what could move nowhere, whatever the plan
     :param hot_by: what planning figures are of
-    :param contradicted: promises, none where days are planned by
     :param shared_names: those that several volumes of the cluster have
     """
 
@@ -116,7 +122,6 @@ class Outlook:
     staying: tuple[staying.Staying, ...]
     frozen: tuple[staying.Staying, ...]
     hot_by: str = hb.LATENCY
-    contradicted: measured.Contradicted = measured.Contradicted()
     shared_names: frozenset[str] = frozenset()
 
     @functools.cached_property
@@ -175,7 +180,7 @@ def of(plan: pl.Plan, first: st.State, last: st.State,
     :param then: the same after the plan
     """
     cluster = first.problem.cluster
-    before, after = _sides(first, was), _sides(last, then)
+    before, after = (_sides(first, first, was), _sides(first, last, then))
     found = tuple(
         PoolOutlook(pool, *counted, *sides) for pool, counted, *sides
         in zip(cluster.pools, _counted(first), before, after))
@@ -188,7 +193,6 @@ def of(plan: pl.Plan, first: st.State, last: st.State,
         tuple(known.get(move.volume) for move in plan.moves),
         staying.refused(first, plan.refused, rank),
         staying.frozen(first, rank), first.problem.hot_by,
-        measured.Contradicted() if plan.window_s else measured.of(first),
         cluster.shared_names)
 
 
@@ -202,16 +206,20 @@ def carried_out(first: st.State, plan: pl.Plan) -> st.State:
     return first.moved(*map(list, zip(*moves))) if moves else first
 
 
-def _sides(state: st.State, expected: Mapping[str, Expected]) -> list[Side]:
+def _sides(first: st.State, state: st.State,
+           expected: Mapping[str, Expected]) -> list[Side]:
     pools = state.problem.cluster.pools
-    broken = np.bincount(state.home[beyond.broken(state)],
-                         minlength=len(pools))
+    violated, forecast = (
+        np.bincount(state.home[its], minlength=len(pools))
+        for its in (beyond.violated(first, state),
+                    beyond.forecast(first, state)))
     figure_us = state.figure_us[state.problem.device]
     return [Side(_known(latency), _known(figure), bool(hot), int(late),
-                 float(free), expected.get(pool.name))
-            for pool, latency, figure, hot, late, free in zip(
-                pools, state.latency_us, figure_us,
-                acceptance.hot_pools(state), broken, state.free)]
+                 int(foretold), float(free), expected.get(pool.name))
+            for pool, latency, figure, hot, late, foretold, free in zip(
+                pools, state.mean_us, figure_us,
+                acceptance.hot_pools(state), violated, forecast,
+                state.free)]
 
 
 def _counted(state: st.State) -> list[tuple[int, int, float | None, float]]:

@@ -14,17 +14,20 @@ from serifos.plan import state as st
 class Promised:
     """The volumes to which one latency is promised by one type.
 
-    :param broken: of them, that see more, before and after a plan
+    :param violated: of them, that are measured to see more, and those of
+        these that are predicted to do so after a plan
+    :param forecast: the others that are predicted to, before and after
     """
 
     volume_type: str
     most_us: float
     volumes: int
-    broken: tuple[int, int]
+    violated: tuple[int, int]
+    forecast: tuple[int, int]
 
 
 def by_type(first: st.State, last: st.State) -> tuple[Promised, ...]:
-    """Those with most broken promises first.
+    """Those with most violations first.
 
     :param last: after the plan
     """
@@ -36,9 +39,12 @@ def by_type(first: st.State, last: st.State) -> tuple[Promised, ...]:
              float(first.problem.promises.us[each])) for each in which)
 
     every = counted(first.problem.promises.volumes.tolist())
-    was, then = (counted(beyond.broken(state).tolist())
-                 for state in (first, last))
+    violated, forecast = (
+        [counted(which(first, state).tolist()) for state in (first, last)]
+        for which in (beyond.violated, beyond.forecast))
     return tuple(sorted(
-        (Promised(*key, number, (was[key], then[key]))
+        (Promised(*key, number, *((was[key], then[key])
+                                  for was, then in (violated, forecast)))
          for key, number in every.items()),
-        key=lambda each: (-each.broken[0], each.most_us, each.volume_type)))
+        key=lambda each: (-each.violated[0], -each.forecast[0],
+                          each.most_us, each.volume_type)))

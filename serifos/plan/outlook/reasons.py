@@ -233,6 +233,10 @@ KINDS: Mapping[str, Kind] = {
     Code.MAX_MOVES: Kind(
         'the plan has its most moves',
         '--max-moves, or plan again after this plan'),
+    Code.MAX_GIB: Kind(
+        'it is larger than what the plan may still copy',
+        '--max-gib-per-plan, [balancer] max_gib_per_plan, or plan again '
+        'after this plan'),
     Code.OTHERS_FIRST: Kind(
         'other moves go first',
         'plan again after this plan'),

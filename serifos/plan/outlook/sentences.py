@@ -91,6 +91,7 @@ _BEGINS: tuple[tuple[str, Code], ...] = (
     ('on .* would see more than the .* promises', Code.BREAKS_PROMISE),
     ('copying it takes ', Code.COPY_COSTS),
     ('max_moves ', Code.MAX_MOVES),
+    (r'its \S+ GiB are more than max_gib_per_plan ', Code.MAX_GIB),
     ('other moves go first', Code.OTHERS_FIRST),
 )
 """How reasons begin, as regular expressions, the first that fits counts."""

@@ -42,6 +42,28 @@ def broken(state: st.State) -> Ints:
     return state.problem.promises.volumes[state.beyond_us > 0]
 
 
+def violated(first: st.State, state: st.State) -> Ints:
+    """The volumes that are measured to see more than they were promised.
+
+    In a later state those of them that are predicted to do so there, or on
+    whose devices nothing changed.
+
+    :param first: as it was observed
+    """
+    promises = state.problem.promises
+    its, home = promises.volumes, state.home[promises.volumes]
+    device = state.problem.device[home]
+    same = (home == first.home[its]) & (
+        state.loads[device] == first.loads[device]).all(axis=(1, 2))
+    return its[promises.violated & (home >= 0) & (
+        same | (state.beyond_us > 0))]
+
+
+def forecast(first: st.State, state: st.State) -> Ints:
+    """The others that are predicted to see more than they were promised."""
+    return np.setdiff1d(broken(state), violated(first, state))
+
+
 def exceeded(state: st.State) -> Bools:
     """bool[devices]: those with a broken promise."""
     problem, found = state.problem, np.zeros(len(state.loads), bool)
@@ -119,6 +141,7 @@ class Touched:
     :param then_us: after it
     :param allowed_us: what a promise may be exceeded by after the move so
         that it is not exceeded by more; slightly above ``was_us``
+    :param violated: bool[n], whether it is measured to be broken
     """
 
     moves: int
@@ -127,6 +150,7 @@ class Touched:
     was_us: Floats
     then_us: Floats
     allowed_us: Floats
+    violated: Bools
 
     @classmethod
     def by(cls, state: st.State, moves: oc.Outcomes) -> Touched:
@@ -149,7 +173,8 @@ class Touched:
         return cls(number, row % number, which, was,
                    problem.promises.beyond_us(which, pools, loads, row),
                    was + lm.LEAST_GAIN * problem.promises.us[
-                       problem.promises.volumes[which]])
+                       problem.promises.volumes[which]],
+                   problem.promises.violated[which] & (was > 0))
 
     @property
     def anew(self) -> Bools:
@@ -165,6 +190,16 @@ class Touched:
     def keeps(self) -> Bools:
         """bool[moves]: whether a move keeps any broken promise again."""
         return self._any((self.then_us == 0) & (self.was_us > 0))
+
+    @property
+    def restores(self) -> Bools:
+        """bool[moves]: the same of one that is measured to be broken."""
+        return self._any((self.then_us == 0) & self.violated)
+
+    @property
+    def mends(self) -> Bools:
+        """bool[moves]: whether such a one is exceeded by less."""
+        return self._any((self.then_us < self.was_us) & self.violated)
 
     @property
     def deepens(self) -> Bools:

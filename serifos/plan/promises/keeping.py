@@ -20,6 +20,7 @@ from serifos.plan import copying
 from serifos.plan.hot import dealing
 from serifos.plan import limits as lm
 from serifos.plan import outcomes as oc
+from serifos.plan import plan as pl
 from serifos.plan.problem import Bools
 from serifos.plan.problem import Floats
 from serifos.plan.problem import Ints
@@ -27,8 +28,10 @@ from serifos.plan.promises import beyond
 from serifos.plan import quota as qu
 from serifos.plan import state as st
 
-KEPT = 'a broken promise is kept again'
-EASED = 'a broken promise is exceeded by less'
+KEPT = f'{pl.BROKEN}is kept again'
+EASED = f'{pl.BROKEN}is exceeded by less'
+AVOIDED = f'{pl.FORECAST}is avoided'
+REDUCED = f'{pl.FORECAST}is reduced'
 
 BEST = 6
 """Volumes of a device that are priced in a round."""
@@ -65,13 +68,15 @@ class Made:
 
     def make(self, priced: _Priced) -> None:
         """Makes moves, each off and to devices of its own."""
+        priced = priced[self.state.affordable(priced.moves.volume)]
         moves = priced.moves
         if not len(moves.volume):
             return
         devices = self.state.problem.device[self.state.home[moves.volume]]
         self.steps += zip(moves.volume.tolist(), moves.target.tolist())
-        self.why += [KEPT if keeps else EASED
-                     for keeps in priced.keeps]
+        self.why += [(KEPT if keeps else EASED) if measured else (
+            AVOIDED if keeps else REDUCED) for keeps, measured in zip(
+                priced.keeps, priced.measured)]
         self.state = self.state.after(moves.volume, moves.target)
         self.quota = self.quota.after(devices)
 
@@ -95,12 +100,15 @@ class _Priced:
 
     :param fine: bool[n], whether each may be made
     :param keeps: bool[n], whether it keeps a promise again
+    :param measured: bool[n], whether what it keeps or eases is measured to
+        be broken
     :param less_us: µs[n] by which what is seen beyond promises falls
     """
 
     moves: oc.Outcomes
     fine: Bools
     keeps: Bools
+    measured: Bools
     less_us: Floats
 
     @classmethod
@@ -108,12 +116,16 @@ class _Priced:
         touched = beyond.Touched.by(state, moves)
         was, then = touched.excess_us
         keeps = touched.keeps & ~touched.breaks & (
-            moves.left_us <= moves.before_us) & (was - then > lm.LEAST_GAIN)
+            was - then > lm.LEAST_GAIN) & np.where(
+                touched.restores, moves.left_us <= moves.before_us,
+                moves.left_us <= moves.before_us
+                * state.problem.thresholds.keeps[moves.volume])
         fine = keeps.copy()
         if easing:
             fine |= touched.eases(state, moves)
             fine[fine & ~keeps] = copying.pays(state, moves[fine & ~keeps])
-        return cls(moves, fine, keeps, was - then)
+        return cls(moves, fine, keeps, np.where(
+            keeps, touched.restores, touched.mends), was - then)
 
     def best(self, state: st.State, of: Ints | None = None) -> _Priced:
         """The best move of each kind ``of`` that may be made, or of all.
@@ -128,8 +140,11 @@ class _Priced:
             ~self.keeps, ~self.fine, of))
         order = order[np.diff(of[order], prepend=-1) != 0]
         order = order[self.fine[order]]
-        return _Priced(moves[order], self.fine[order], self.keeps[order],
-                       self.less_us[order])
+        return self[order]
+
+    def __getitem__(self, which: Ints | Bools) -> _Priced:
+        return _Priced(*(getattr(self, field.name)[which]
+                         for field in dataclasses.fields(self)))
 
 
 def _one_by_one(made: Made) -> None:

@@ -55,7 +55,7 @@ def _slow(seen: ol.Outlook, short: Mapping[str, str]) -> str:
                         f'{wd.ms(each.before.latency_us)} ms'
                         for each in hot], _NAMED)
     return (f'Yes, {said}: {shows}.' if said else
-            'No: no pool is hot and no promise is broken. Of all pools the '
+            'No: no pool is hot and no SLO is violated. Of all pools the '
             f'slowest, {shows}.')
 
 

@@ -94,8 +94,10 @@ def _row(each: ol.PoolOutlook, name: str, scale: dw.Scale) -> str:
     hot = each.before.hot
     if hot:
         said.append('it is hot')
-    if each.before.broken:
-        said.append(wd.count(each.before.broken, 'broken promise'))
+    if each.before.violated:
+        said.append(wd.count(each.before.violated, 'violated SLO'))
+    if each.before.forecast:
+        said.append(wd.count(each.before.forecast, 'forecast SLO violation'))
     drawn.append(dw.dot(at, 13, 'red' if hot else 'blue', said[0]))
     return dw.row(
         name, dw.picture('; '.join(said), 26, *drawn),

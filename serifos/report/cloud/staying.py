@@ -61,23 +61,24 @@ def _frozen(held: Sequence[st.Staying]) -> str:
 
 
 def promises(every: Sequence[pr.Promised]) -> page.Section:
-    """The promises by type: kept, and broken now and after the plan."""
+    """The SLOs by type: violated ones and forecasts, now and after."""
     if not every:
         return page.Section(
-            'Promises', 'No volume type promises a latency '
+            'SLOs', 'No volume type promises a latency '
             '(serifos:max_latency_us).')
-    number, broken = (sum(each.volumes for each in every),
-                      sum(each.broken[0] for each in every))
+    number, violated, forecast = (sum(each) for each in zip(*(
+        (each.volumes, each.violated[0], each.forecast[0])
+        for each in every)))
     return page.Section(
-        'Promises', f'{number - broken:,} of {wd.count(number, "promise")} '
-        f'{"is" if number - broken == 1 else "are"} kept, as predicted, '
-        f'{broken:,} broken.', tables=[table.Table(
-            ('type', 'promise, ms', 'volumes', 'kept now', 'broken now',
-             'broken after the plan'),
+        'SLOs', f'{violated:,} of {wd.count(number, "SLO")} '
+        f'{"is" if violated == 1 else "are"} violated, as measured; '
+        f'{forecast:,} more {"is" if forecast == 1 else "are"} forecast to '
+        'be.', tables=[table.Table(
+            ('type', 'SLO, ms', 'volumes', 'violated now', 'after the plan',
+             'forecast now', 'after the plan'),
             [(wd.name(each.volume_type or 'without a type'),
-              each.most_us / 1e3, each.volumes,
-              each.volumes - each.broken[0], *each.broken)
-             for each in every[:_TYPES]],
-            'Promises by the type of the volume' + (
+              each.most_us / 1e3, each.volumes, *each.violated,
+              *each.forecast) for each in every[:_TYPES]],
+            'SLOs by the type of the volume' + (
                 f', those of {_TYPES} types' if len(every) > _TYPES else '')
             + '.')])

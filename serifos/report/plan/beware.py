@@ -30,26 +30,9 @@ def warnings(seen: ol.Outlook, short: Mapping[str, str],
         yield (f'{wd.count(len(outside), "pool")} of '
                f'{len(seen.pools):,} {"is" if len(outside) == 1 else "are"} '
                'loaded beyond what the models were trained on '
-               f'({wd.several(outside)}): latencies marked * are the upper '
-               'ends of intervals.')
-    yield from _contradicted(seen, short)
+               f'({wd.several(outside)}): those marked * are compared by '
+               'the upper ends of their intervals.')
     yield from seen.plan.notes
-
-
-def _contradicted(seen: ol.Outlook, short: Mapping[str, str]
-                  ) -> Iterator[str]:
-    """Where what tenants see is not what is predicted."""
-    for found, foretold, seen_as in (
-            (seen.contradicted.kept, 'broken', 'kept'),
-            (seen.contradicted.broken, 'kept', 'broken')):
-        if found:
-            sees = found[0].workload
-            yield (f'{wd.count(len(found), "promise")} '
-                   f'{"is" if len(found) == 1 else "are"} {foretold} as '
-                   f'predicted, and {seen_as} as measured, such as that of '
-                   f'{wd.volume(found[0], seen.shared_names)}: '
-                   f'{wd.ms(found[0].max_latency_us)} ms, and it sees '
-                   f'{wd.ms(sees and sees.latency_us)}.')
 
 
 def _left_out(seen: ol.Outlook, short: Mapping[str, str]) -> Iterator[str]:

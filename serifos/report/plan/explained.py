@@ -36,8 +36,9 @@ def pool(seen: ol.Outlook, name: str, heat: ex.Heat | None,
         'window_s': seen.plan.window_s, 'hot_by': seen.hot_by,
         'busy': seen.hot_by == hb.BUSY,
         'volumes': its.volumes, 'active': its.active, 'seen_us': its.seen_us,
-        'frozen': its.frozen, 'before': dataclasses.asdict(its.before),
-        'after': dataclasses.asdict(its.after),
+        'frozen': its.frozen, **{
+            when: {**dataclasses.asdict(side), 'broken': side.broken}
+            for when, side in (('before', its.before), ('after', its.after))},
         'heat': None if heat is None else dataclasses.asdict(heat),
         'active_volumes': [_part(part, goes) for part in parts]}
 

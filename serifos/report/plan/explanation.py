@@ -150,9 +150,11 @@ def _planned(its: ol.PoolOutlook, seen: ol.Outlook) -> Iterator[str]:
     """Its promises, what may not move, and what the plan does."""
     yield (f'{_active(its)}; {100 * its.frozen:.0f} % of its load may not '
            'be moved at all.')
-    if its.before.broken:
-        yield (f'{wd.count(its.before.broken, "promise")} of its volumes '
-               f'{"is" if its.before.broken == 1 else "are"} not kept.')
+    for number, how in ((its.before.violated, 'violated'),
+                        (its.before.forecast, 'forecast to be violated')):
+        if number:
+            yield (f'{wd.count(number, "SLO")} of its volumes '
+                   f'{"is" if number == 1 else "are"} {how}.')
     off, to = (sum(getattr(move, end) == its.pool.name
                    for move in seen.plan.moves)
                for end in ('source', 'target'))

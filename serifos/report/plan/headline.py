@@ -26,7 +26,7 @@ def headline(seen: ol.Outlook, short: Mapping[str, str]) -> str:
     if not seen.plan.moves:
         return _nothing(seen, short)
     return ', '.join(filter(None, (
-        _relief(seen, short), _mended(seen), price(seen))))
+        _relief(seen, short), _restored(seen), price(seen))))
 
 
 def price(seen: ol.Outlook) -> str:
@@ -36,7 +36,20 @@ def price(seen: ol.Outlook) -> str:
         '' if took is None else f' in about {copying.duration(took)}'
     ) + (f' by {moves:,} moves, one after another' if moves > 1 else '') + (
         '.' if wait is None else
-        f'; tenants there wait up to {wd.ms(wait)} ms meanwhile.')
+        f'; tenants there wait up to {wd.ms(wait)} ms meanwhile.'
+    ) + _worth(seen)
+
+
+def _worth(seen: ol.Outlook) -> str:
+    """GiB for what they bring, a sentence; empty where it is nothing."""
+    before, after = violated(seen)
+    less_us = sum(was - then for was, then in (
+        each.latencies_us for each in seen.relieved))
+    parts = [f'{seen.gib / number:,.3g} for {what}' for number, what in (
+        (before - after, 'each restored SLO'),
+        (less_us / 1e3, 'each ms by which the pools that are left get '
+         'faster')) if number > 0]
+    return f' GiB copied: {", ".join(parts)}.' * bool(parts)
 
 
 def basis(seen: ol.Outlook) -> str:
@@ -64,16 +77,28 @@ def _relief(seen: ol.Outlook, short: Mapping[str, str]) -> str:
             + (f' and {wd.count(more, "other pool")} faster' if more else ''))
 
 
-def _mended(seen: ol.Outlook) -> str:
-    misses, kept = seen.plan.slo_misses, len(seen.contradicted.kept)
-    if misses.before <= misses.after:
-        return ''
-    mended, were = misses.before - misses.after, int(misses.before)
-    if not kept:
-        return f'{mended:,.0f} of {wd.count(were, "broken promise")} mended'
-    return (f'{mended:,.0f} of {wd.count(were, "promise")} mended that '
-            f'{"is" if were == 1 else "are"} broken as predicted, {kept:,} '
-            'of them kept as measured')
+def _restored(seen: ol.Outlook) -> str:
+    """The violations of SLOs that end, measured ones and forecasts apart."""
+    parts = []
+    for (before, after), noun, end in (
+            (violated(seen), 'SLO violation', 'restored'),
+            (forecast(seen), 'forecast SLO violation', 'avoided')):
+        if before > after:
+            parts.append(f'{before - after:,} of {wd.count(before, noun)} '
+                         f'{end}')
+    return ', '.join(parts)
+
+
+def violated(seen: ol.Outlook) -> tuple[int, int]:
+    """SLOs that are measured to be violated, before and after."""
+    return (sum(each.before.violated for each in seen.pools),
+            sum(each.after.violated for each in seen.pools))
+
+
+def forecast(seen: ol.Outlook) -> tuple[int, int]:
+    """The others that are predicted to be, before and after."""
+    return (sum(each.before.forecast for each in seen.pools),
+            sum(each.after.forecast for each in seen.pools))
 
 
 def _nothing(seen: ol.Outlook, short: Mapping[str, str]) -> str:
@@ -82,35 +107,32 @@ def _nothing(seen: ol.Outlook, short: Mapping[str, str]) -> str:
         return 'There is nothing to move.' if not stay else (
             f'{wd.count(stay, "volume")} cannot be moved, for the reasons '
             'below.')
-    hot = [each for each in seen.pools if each.before.hot]
-    broken = int(seen.plan.slo_misses.before)
     planned = [each for each in seen.pools if each.planned]
     if not planned:
         return 'Nothing can be planned: no pool has a model.'
     slowest = (f'{short[planned[0].pool.name]}, shows '
                f'{wd.ms(planned[0].before.latency_us)} ms')
-    if not hot and not broken:
-        return ('Nothing has to be moved: no pool is hot and no promise is '
-                f'broken. The slowest pool, {slowest}.')
-    return (f'Nothing can be moved, though {trouble(seen)}: the slowest '
+    why = trouble(seen)
+    if not why:
+        return ('Nothing has to be moved: no pool is hot and no SLO is '
+                f'violated. The slowest pool, {slowest}.')
+    return (f'Nothing can be moved, though {why}: the slowest '
             f'pool, {slowest}. What holds it is listed below.')
 
 
 def trouble(seen: ol.Outlook) -> str:
-    """How many pools are hot and how many promises broken, a clause.
+    """How many pools are hot and how many SLOs violated, a clause.
 
     Empty where there are none.
     """
     hot = sum(each.before.hot for each in seen.pools)
-    broken = int(seen.plan.slo_misses.before)
-    kept = len(seen.contradicted.kept)
     return ' and '.join(
         f'{wd.count(number, noun)} {"is" if number == 1 else "are"} {how}'
         for number, noun, how in (
             (hot, 'pool', 'hot'),
-            (broken, 'promise', 'broken' + (
-                f' as predicted, {kept:,} of them kept as measured'
-                if kept else ''))) if number)
+            (violated(seen)[0], 'SLO', 'violated'),
+            (forecast(seen)[0], 'SLO', 'forecast to be violated'))
+        if number)
 
 
 def shortcomings(seen: ol.Outlook, short: Mapping[str, str]
@@ -119,12 +141,12 @@ def shortcomings(seen: ol.Outlook, short: Mapping[str, str]
     plan = seen.plan
     if not plan.moves:
         return
-    left, was = int(plan.slo_misses.after), int(plan.slo_misses.before)
-    if left:
-        yield (f'{left:,} of {wd.count(was, "broken promise")} '
-               f'{"stays" if left == 1 else "stay"} broken.'
-               if left <= was else
-               f'{left:,} promises are broken afterwards, {was:,} now.')
+    for (was, left), noun in ((violated(seen), 'SLO violation'),
+                              (forecast(seen), 'forecast SLO violation')):
+        if left:
+            yield (f'{left:,} of {wd.count(was, noun)} '
+                   f'{"stays" if left == 1 else "stay"}.' if left <= was else
+                   f'{wd.count(left, noun)} afterwards, {was:,} now.')
     hot = int(plan.hot_pools.after)
     if hot:
         yield (f'{wd.count(hot, "pool")} {"is" if hot == 1 else "are"} hot '

@@ -60,7 +60,8 @@ def of_pools(seen: ol.Outlook, shown: Sequence[ol.PoolOutlook]
     column, meaning = _FIGURES.get(seen.hot_by, ('', 'hot: '))
     return table.Table(
         ('pool', 'volumes', 'seen', 'now', 'interval', 'after',
-         *(column,) * bool(column), 'hot', 'broken', 'frozen', 'GiB free',
+         *(column,) * bool(column), 'hot', 'violated', 'forecast',
+         'frozen', 'GiB free',
          'after'),
         [_pool(each, seen.hot_by) for each in shown],
         textwrap.fill(
@@ -71,8 +72,9 @@ def of_pools(seen: ol.Outlook, shown: Sequence[ol.PoolOutlook]
             'mean of the pools where its volumes may live'
             + ', or as its serifos_hot_ratio says' * any(
                 each.pool.hot_ratio is not None for each in shown)
-            + '; broken: promises not kept, as predicted; '
-            'frozen: part of its load that may not be moved at all.',
+            + '; violated: SLOs, as measured; forecast: other SLOs that are '
+            'predicted to be violated; frozen: part of its load that may not '
+            'be moved at all.',
             wd.WIDTH))
 
 
@@ -100,7 +102,8 @@ def _pool(each: ol.PoolOutlook, hot_by: str) -> tuple[object, ...]:
             *(_turn(*(wd.figure(side.figure_us, hot_by)
                       for side in (was, then))),) * (hot_by in _FIGURES),
             _turn('yes' if was.hot else 'no', 'yes' if then.hot else 'no'),
-            _turn(str(was.broken), str(then.broken)),
+            _turn(str(was.violated), str(then.violated)),
+            _turn(str(was.forecast), str(then.forecast)),
             table.percent(each.frozen, '.0f'),
             round(was.free_gib), round(then.free_gib))
 

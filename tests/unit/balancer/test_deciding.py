@@ -10,6 +10,7 @@ import ddt
 
 from serifos import errors
 from serifos.facts import inventory as inv
+from serifos.plan import limits as lm
 from serifos.plan.loads import demand as dm
 from serifos.plan import recent
 from tests.fakes import history
@@ -73,6 +74,22 @@ class HotByTestCase(_Case):
         self.assertEqual(before, 2 * after)
         self.assertEqual(
             move.source_before_us, 2 * move.source_after_us)
+
+    @ddt.data((False, set()), (True, {A}))
+    @ddt.unpack
+    def test_what_is_busy_by_a_model_that_does_not_fit(self, trust, sources):
+        """The first pool shows little, whatever its model says of it."""
+        self.set(demand=dm.Demand(busy=True),
+                 limits=lm.Limits(trust_models=trust))
+        self.cinder.workloads = {
+            **{name: cloud.busy(64, 60) for name in 'uv'},
+            **{name: cloud.busy(64, 1280) for name in 'wx'}}
+        self.history = history.EveryDay({
+            'u': [QUICK] * 24, 'v': [QUICK] * 24,
+            'w': [WAITING] * 24, 'x': [WAITING] * 24})
+        self.now += 300
+        self.assertEqual(sources, {move.source for move in dataclasses.replace(
+            self.balancer, history=self.history).round().moves})
 
 
 class DecidingTestCase(_Case):

@@ -3,6 +3,10 @@
 
 import json
 
+import fixtures
+
+from serifos.cmd.balancer import adapters
+from serifos import conf
 from tests.unit.cmd import test_balancer_plan
 from tests.unit.cmd import test_balancer_status
 
@@ -66,3 +70,22 @@ class PacedTest(test_balancer_status.Case):
             self.examples / 'models')
         self.assertEqual(0, code)
         self.assertIn('How long migrations took is left out', err)
+
+    def test_mode_auto_copies_so_much_a_day_where_nobody_says(self):
+        for mode, option, most in (
+                ('auto', '', 1024), ('auto', 'max_gib_per_day = 5000', 5000),
+                ('approve', '', None), ('advise', '', None)):
+            self.say(option, mode=mode)
+            self.assertEqual(most, adapters.settings(conf.load(
+                [str(self.file)])).pace.max_gib_per_day)
+
+    def test_a_plan_copies_so_much(self):
+        self.say('max_gib_per_plan = 70')
+        self.assertEqual([60], [each['size_gib'] for each in self.moves()])
+
+    def test_who_sets_correction_is_told_that_it_is_ignored(self):
+        log = self.useFixture(fixtures.FakeLogger())
+        self.say('correction = 0.2')
+        adapters.settings(conf.load([str(self.file)]))
+        self.assertIn('Option "correction" from group "balancer" is '
+                      'deprecated for removal', log.output)

@@ -76,8 +76,8 @@ class PlanTestCase(case.DirectoryCase):
         first = ' '.join(out.split())
         self.assertTrue(first.startswith(
             f'node1 {was:.3g} → {then:.3g} ms and '), first)
-        self.assertIn(f'2 of 2 broken promises mended, {gib:g} GiB copied in '
-                      'about ', first)
+        self.assertIn('2 of 2 forecast SLO violations avoided, '
+                      f'{gib:g} GiB copied in about ', first)
         self.assertIn('Beware: The observation is ', out)
         for move in doc['moves']:
             self.assertIn(move['volume'], out)

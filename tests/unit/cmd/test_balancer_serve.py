@@ -156,7 +156,7 @@ class ServeTest(cloud.Case):
             self.assertEqual(
                 active, found['serifos_pool_active_volumes', pool])
             self.assertEqual(1, found['serifos_pool_up', pool])
-        self.assertEqual(
+        self.assertAlmostEqual(
             0.00096, found['serifos_pool_seen_latency_seconds', A])
         self.assertEqual((1, 0), tuple(found['serifos_pool_hot', pool]
                                        for pool in (A, B)))

@@ -23,6 +23,7 @@ from tests.fakes import history
 from tests.unit.balancer import cloud
 from tests.unit.balancer.cloud import A
 from tests.unit.balancer.cloud import B
+from tests.unit.balancer.cloud import busy
 from tests.unit.balancer.cloud import C
 from tests.unit.balancer.cloud import record
 
@@ -90,6 +91,16 @@ class ApplyTest(Case):
         self.assertEqual(0, code, err)
         self.assertIn(f'u       {A}  {B}', out)
         self.assertIn('1 of 1 moves are carried out.', out)
+        self.assertEqual(B, self.homes()['u'])
+
+    def test_pools_that_do_not_fit_their_models(self):
+        plan = self.planned()
+        self.cinder.workloads = {'u': busy(64, 9000), 'v': busy(32, 9000)}
+        code, out, _ = self.verb(balancer_apply.Apply, plan, '--yes')
+        self.assertEqual(6, code)
+        self.assertTrue(out.startswith(
+            '1 of 3 pools does not fit its model: rebuild or refine before '
+            'you move anything (a: '), out)
         self.assertEqual(B, self.homes()['u'])
 
     @ddt.data('no\n', '', '\n')

@@ -30,11 +30,9 @@ class Reference:
 
     def latencies(self, cluster: cl.Cluster) -> dict[str, float]:
         """Pool name → µs, of the pools that have a model."""
-        return {pool.name: self._latency(cluster, pool)
-                for pool in cluster.pools if pool.model in self.models}
-
-    def _latency(self, cluster: cl.Cluster, pool: cl.Pool) -> float:
-        return self.models[pool.model].plan(self._load(cluster, pool))
+        return {pool.name: self.models[pool.model].predict(
+            self._load(cluster, pool))
+            for pool in cluster.pools if pool.model in self.models}
 
     def _load(self, cluster: cl.Cluster, pool: cl.Pool) -> wl.Load:
         mates = {other.name for other in cluster.pools
@@ -169,6 +167,21 @@ class Reference:
         then = self.broken(moved(before, volume, to))
         return then.keys() < was.keys() and (
             sum(then.values()) < sum(was.values()))
+
+    def worthy(self, before: cl.Cluster, volume: cl.Volume,
+               to: str) -> bool:
+        """Whether a move that keeps a promise again is worth its copy.
+
+        One that is measured to be broken, or the source gains enough.
+        """
+        was, left, _ = self.pair(before, volume, to)
+        then = self.broken(moved(before, volume, to))
+        return left <= was * (1 - self.gain(volume) + 1e-12) or (
+            left <= was and any(
+                name not in then and (its := before.volume(name).workload)
+                and its.iops and its.latency_us is not None
+                and its.latency_us > before.volume(name).max_latency_us
+                for name in self.broken(before)))
 
     def eases(self, before: cl.Cluster, volume: cl.Volume, to: str,
               slack: float = 1e-7) -> bool:

@@ -25,7 +25,7 @@ def state(cluster, limits=lm.Limits()):
 
 
 def latency(cluster, name):
-    return float(state(cluster).latency_us[
+    return float(state(cluster).mean_us[
         [each.name for each in cluster.pools].index(name)])
 
 

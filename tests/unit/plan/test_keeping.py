@@ -42,13 +42,13 @@ class KeepingTest(testtools.TestCase):
         self.assertEqual({f'p{i:02}' for i in range(LATE)},
                          {move.source for move in plan.moves})
         self.assertEqual(LATE, len(plan.moves))
-        self.assertEqual({keeping.KEPT}, {m.reason for m in plan.moves})
+        self.assertEqual({keeping.AVOIDED}, {m.reason for m in plan.moves})
 
     def test_where_nothing_keeps_a_promise_it_is_exceeded_by_less(self):
         plan = _plan(_cloud(promise_us=100.0))
 
         self.assertEqual(LATE, plan.slo_misses.after)
-        self.assertEqual({keeping.EASED}, {m.reason for m in plan.moves})
+        self.assertEqual({keeping.REDUCED}, {m.reason for m in plan.moves})
         self.assertEqual(LATE, len({move.source for move in plan.moves}))
         self.assertLessEqual(plan.max_us.after, 320.0)
 

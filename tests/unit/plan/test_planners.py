@@ -358,7 +358,7 @@ class RelieveTestCase(testtools.TestCase):
         plan = _plan(relieve, pools, volumes)
         # v would fit c as well, but then u could not go there.
         self.assertEqual([('u', 'a', 'c'), ('v', 'b', 'a')], _steps(plan))
-        self.assertEqual([keeping.EASED, keeping.KEPT],
+        self.assertEqual([keeping.REDUCED, keeping.AVOIDED],
                          [move.reason for move in plan.moves])
         self.assertEqual((2, 1), (
             plan.slo_misses.before, plan.slo_misses.after))
@@ -370,7 +370,7 @@ class RelieveTestCase(testtools.TestCase):
                    volume('v', 'a', 40, movable='pinned'),
                    volume('w', 'b', 20, movable='pinned')]
         plan = _plan(relieve, pools, volumes, hot_ratio=9.0)
-        self.assertEqual([keeping.EASED],
+        self.assertEqual([keeping.REDUCED],
                          [move.reason for move in plan.moves])
         volumes[0] = dataclasses.replace(volumes[0], max_latency_us=None)
         plan = _plan(relieve, pools, volumes, hot_ratio=9.0)

@@ -31,6 +31,8 @@ PLANNERS = hs.sampled_from((bfd, relieve))
 LIMITS = hs.builds(
     lm.Limits, hs.one_of(hs.sampled_from((0.0, 0.1)), hs.floats(0, 0.95)),
     hs.sampled_from((None, None, 1, 2)))
+KEEPS = keeping.KEPT, keeping.AVOIDED
+EASES = keeping.EASED, keeping.REDUCED
 SMALL = hs.sampled_from((0, 20))
 """Pools of a small cloud: all are large, or all are small."""
 EXAMPLES = settings(max_examples=150, deadline=None)
@@ -60,9 +62,10 @@ class PlanTestCase(testtools.TestCase):
             self.assertIn(move.target, [
                 p.name for p in known.targets(cluster, volume)])
             self.assertGreaterEqual(room[move.target], 0)
-            if move.reason == keeping.KEPT:
+            if move.reason in KEEPS:
                 self.assertTrue(known.repairs(cluster, volume, move.target))
-            elif move.reason == keeping.EASED:
+                self.assertTrue(known.worthy(cluster, volume, move.target))
+            elif move.reason in EASES:
                 self.assertTrue(known.eases(cluster, volume, move.target))
             elif move.reason.endswith('of several'):
                 was, left, came = known.pair(cluster, volume, move.target)
@@ -125,7 +128,7 @@ class PlanTestCase(testtools.TestCase):
                 device = cluster.pool(move.source).device_key
                 first.setdefault(device, (
                     move.source, known.figures(cluster)[move.source]))
-            elif first and move.reason in (keeping.KEPT, keeping.EASED):
+            elif first and move.reason in (*KEEPS, *EASES):
                 break  # these may come to a pool that was relieved
             cluster = reference.moved(
                 cluster, cluster.volume(move.volume), move.target)
@@ -208,8 +211,7 @@ class AgainstPlainPythonTestCase(testtools.TestCase):
         limits = dataclasses.replace(limits, max_moves=1)
         known = reference.Reference(clusters.MODELS, limits.min_gain)
         plan = clusters.planned(relieve, cluster, limits)
-        if any(move.reason in (keeping.KEPT, keeping.EASED)
-               for move in plan.moves):
+        if any(move.reason in (*KEEPS, *EASES) for move in plan.moves):
             return
         if not beam.steps(_start(cluster, limits), 1)[0]:
             return  # what gains less than beam.STEP rounds choose
@@ -235,7 +237,7 @@ class AgainstPlainPythonTestCase(testtools.TestCase):
             one = cluster.volume(state.problem.volumes[volume].id)
             to = cluster.pools[target].name
             self.assertTrue(
-                known.repairs(cluster, one, to) if reason == keeping.KEPT
+                known.repairs(cluster, one, to) if reason in KEEPS
                 else easing and known.eases(cluster, one, to))
             cluster = reference.moved(cluster, one, to)
             room[to] -= one.size_gib
@@ -249,8 +251,7 @@ class AgainstPlainPythonTestCase(testtools.TestCase):
             if one.size_gib <= room[to.name]
             and cluster.pool(one.pool).device_key in late
             and (known.repairs(cluster, one, to.name)
-                 and known.figures(cluster)[one.pool] >= known.pair(
-                     cluster, one, to.name)[1]
+                 and known.worthy(cluster, one, to.name)
                  or easing and known.eases(cluster, one, to.name, -1e-7))])
 
     @EXAMPLES

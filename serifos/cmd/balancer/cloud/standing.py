@@ -117,5 +117,5 @@ def became(its: of_plans.Standing) -> str:
         'slowest pool then showed '
         f'{wd.change(plan.max_us.before, plan.max_us.after)} ms, the mean '
         f'over all was {wd.change(plan.mean_us.before, plan.mean_us.after)} '
-        f'ms, and {misses.before:.0f} → {misses.after:.0f} promises were '
-        'broken, as predicted.')
+        f'ms, {misses.before:.0f} → {misses.after:.0f} SLOs were violated or '
+        f'forecast to be, {plan.slo_violated.before:.0f} of them measured.')
