@@ -4,15 +4,20 @@
 import dataclasses
 
 import ddt
+import numpy as np
 import testtools
 
 from serifos.facts import cluster as cl
 from serifos.facts import reason as rs
 from serifos.facts import workload as wl
+from serifos.plan import acceptance
 from serifos.plan import bfd
 from serifos.plan import limits as lm
+from serifos.plan import outcomes as oc
+from serifos.plan import problem as pm
 from serifos.plan.promises import keeping
 from serifos.plan import relieve
+from serifos.plan import state as st
 from tests.unit.plan import clusters
 from tests.unit.plan.clusters import pool
 from tests.unit.plan.clusters import volume
@@ -67,10 +72,12 @@ class SeveralTest(testtools.TestCase):
     def test_none_of_several_takes_more_space_than_it_brings(self):
         crowd = [volume(f'v{i:02}', 'a', 16, size_gib=10) for i in range(60)]
         crowd[7] = dataclasses.replace(crowd[7], size_gib=900)
-        plan = planned(crowd, lm.Limits())
-        moved = {move.volume for move in plan.moves}
-        self.assertIn('v06', moved)
-        self.assertNotIn('v07', moved)
+        cluster = cl.Cluster((pool('a'), pool('b')), tuple(crowd))
+        state = st.State.of(pm.Problem.of(
+            cluster, clusters.models_of(cluster), lm.Limits()))
+        moves = oc.outcomes(state, np.array([6, 7]), np.array([1, 1]))
+        self.assertEqual(
+            [True, False], acceptance.of_several(state, moves).tolist())
 
 
 @ddt.ddt
