@@ -154,7 +154,8 @@ def achieved(cluster: cl.Cluster, limits: lm.Limits,
     place = {pool.name: i for i, pool in enumerate(cluster.pools)}
     pools = np.array([place[name] for name in its])
     loads = np.array([one.load for one in its.values()])
-    return {name: pe.Check.of(one.seen_us, one.predicted_us / above, interval)
+    return {name: pe.Check.of(one.seen_us, one.predicted_us / above, interval,
+                              float(one.load[pm.QUEUED]))
             for (name, one), above, interval in zip(
                 its.items(), fleet.above(pools, loads).tolist(),
                 fleet.intervals(pools, loads).tolist())}
@@ -169,7 +170,10 @@ def measured(cluster: cl.Cluster, limits: lm.Limits,
     its model, which tells the change; all of it where the pool does not fit
     its model. What a volume with a promise sees is what it measures. Nothing
     is corrected where the models are trusted, nor on a device that is copied
-    to or from: it shows more than its tenants make.
+    to or from: it shows more than its tenants make. Of a pool of fewer than
+    :data:`.model.LIGHT` requests outstanding, bursts make more than its load,
+    and say little of what it would show under more: it is not corrected, and
+    does not fit its model only if it is slow beside others, too.
 
     :param hours: the last ones of each pool, the oldest first
     """
@@ -177,12 +181,21 @@ def measured(cluster: cl.Cluster, limits: lm.Limits,
     copied = {pool.device_key for pool in cluster.pools if pool.copies_gib}
     checks = {pool.name: checks[pool.name] for pool in cluster.pools
               if pool.name in checks and pool.device_key not in copied}
-    cluster = dataclasses.replace(cluster, pools=tuple(dataclasses.replace(
-        pool,
-        unexplained=check.clause if check is not None and check.far else None,
-        correction=1.0 if check is None or limits.trust_models else (
-            check.correction(pe.spread(hours.get(pool.name, ())))))
-        for pool in cluster.pools for check in [checks.get(pool.name)]))
+    slow_us = (1 + limits.hot_ratio) * sum(
+        check.seen_us for check in checks.values()) / max(1, len(checks))
+
+    def judged(pool: cl.Pool) -> cl.Pool:
+        check = checks.get(pool.name)
+        tells = check is not None and (
+            check.outstanding >= mm.LIGHT
+            or bool(check.far) and check.seen_us > slow_us)
+        return dataclasses.replace(
+            pool, unexplained=check.clause if tells and check.far else None,
+            correction=check.correction(pe.spread(hours.get(pool.name, ())))
+            if tells and not limits.trust_models else 1.0)
+
+    cluster = dataclasses.replace(
+        cluster, pools=tuple(map(judged, cluster.pools)))
     return _with_tenants(cluster, limits, found, {} if (
         limits.trust_models) else checks)
 

@@ -49,12 +49,14 @@ class Check:
     :param far: 1 where the ratio of both is above the model's interval, -1
         where it is below, else 0
     :param log_std: how sure the model is, a standard deviation
+    :param outstanding: requests on its device
     """
 
     seen_us: float
     predicted_us: float
     far: int = 0
     log_std: float = 0.0
+    outstanding: float = 0.0
 
     @property
     def error(self) -> float:
@@ -69,13 +71,13 @@ class Check:
 
     @classmethod
     def of(cls, seen_us: float, predicted_us: float,
-           interval: Sequence[float]) -> Check:
+           interval: Sequence[float], outstanding: float = 0.0) -> Check:
         """:param interval: the ends of the model's, as fractions"""
         low, high = interval
         ratio = seen_us / predicted_us - 1
         half = (math.log1p(high) - math.log1p(max(low, -0.99))) / 2
         return cls(seen_us, predicted_us, (ratio > high) - (ratio < low),
-                   half / _P90)
+                   half / _P90, outstanding)
 
     def correction(self, spread: float) -> float:
         """What the predictions of the pool are multiplied by.

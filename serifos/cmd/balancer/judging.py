@@ -28,7 +28,6 @@ from serifos.plan import limits as lm
 from serifos.plan.loads import slots as sl
 from serifos.plan.outlook import outlook as ol
 from serifos.plan import plan as pl
-from serifos.plan import recent
 from serifos.plan import state as st
 
 
@@ -77,6 +76,9 @@ def judged(conf: cfg.ConfigOpts, cluster: cl.Cluster,
     """
     limits = _at_learnt_rates(
         conf, limits or adapters.limits_of(conf), say)
+    if planner == planning.PAPER:
+        limits = dataclasses.replace(limits, hot_by=hb.LATENCY,
+                                     trust_models=True)
     cluster = planning.measured(
         cluster, limits, models, histories.hours(conf, cluster))
     if made is not None:
@@ -88,9 +90,7 @@ def judged(conf: cfg.ConfigOpts, cluster: cl.Cluster,
                                        mend_at_once=False)
     cluster = settings.planned(cluster)
     if planner == planning.PAPER:
-        cluster = recent.corrected(cluster, {})
         models = planning.as_printed(models)
-        limits = dataclasses.replace(limits, hot_by=hb.LATENCY)
         return Judged(planning.plan(planner, cluster, limits, models),
                       cluster, limits, models, None)
     slots = histories.slots(conf, cluster, say)

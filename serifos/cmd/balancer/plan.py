@@ -109,7 +109,7 @@ class Plan(app.Fails, command.Command):
 
         output.show(parsed_args, document, told, document['moves'],
                     pl.Move.names())
-        if plan.unexplained and not limits.trust_models:
+        if plan.unexplained and not judged.limits.trust_models:
             self.exit_code = errors.UNEXPLAINED
 
 

@@ -74,6 +74,15 @@ class UnexplainedTest(testtools.TestCase):
         self.assertIn('a', {move.source for move in plan.moves})
         self.assertEqual(('a',), plan.unexplained)
 
+    def test_a_light_load_tells_of_it_only_where_it_is_slow(self):
+        few = [volume(name, where, workload=wl.Workload(
+            50, 64, iops=2e6 / us, latency_us=us))
+            for name, where, us in (('u', 'a', 3000), ('v', 'b', 900))]
+        cluster = measured(*few, sees('w', 'c', 640))
+        self.assertIsNotNone(cluster.pool('a').unexplained)
+        self.assertEqual((None, 1.0), (cluster.pool('b').unexplained,
+                                       cluster.pool('b').correction))
+
     def test_a_copy_explains_it(self):
         copied = cl.Cluster((pool('a', copies_gib=5.0), pool('b')),
                             (sees('u', 'a', 9000),))
