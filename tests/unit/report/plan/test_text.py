@@ -148,10 +148,12 @@ class MeasuredTest(testtools.TestCase):
             for name, sees in zip('vw', latencies)]
 
     def test_pools_that_do_not_fit_come_first(self):
-        cluster = planning.measured(cl.Cluster(POOLS, (
-            self.busy('v', 'stor1@s#s', 100.0),
-            self.busy('w', 'stor2@s#s', 640.0))), lm.Limits(),
-            clusters.MODELS)
+        cluster = planning.measured(cl.Cluster(POOLS, tuple(
+            volume(name, home, workload=wl.Workload(
+                50, 64, iops=8e6 / us, latency_us=us))
+            for name, home, us in (('v', 'stor1@s#s', 100.0),
+                                   ('w', 'stor2@s#s', 640.0)))),
+            lm.Limits(), clusters.MODELS)
         found = _words(said(cluster.pools, cluster.volumes))
         self.assertTrue(found.startswith(
             '1 of 2 pools does not fit its model: rebuild or refine before '
