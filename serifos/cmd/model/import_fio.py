@@ -22,7 +22,7 @@ class Import(app.Fails, command.Command):
         parser = super().get_parser(prog_name)
         parser.add_argument(
             'files', metavar='FIO_JSON', nargs='+', help='outputs of fio on '
-            'one device, of --output-format=json or json+')
+            'one device, in its format json or json+')
         parser.add_argument(
             '-o', '--output', required=True, metavar='DATASET',
             help='write the runs to this file, NAME.jsonl, which must not '
