@@ -114,9 +114,14 @@ class Balancer:
         return json.loads((self.state / 'cluster.json').read_text())
 
     def forget(self) -> None:
-        """Plans, journal and observation are gone; models stay."""
+        """Plans, journal and observation are gone; models stay.
+
+        And what remembers the journal beside its lock: one that is gone
+        without a word is not led on.
+        """
         for path in [*self.state.glob('*.json*'),
-                     *self.state.glob('*.sqlite*')]:
+                     *self.state.glob('*.sqlite*'),
+                     *self.state.glob('lock/*.json')]:
             path.unlink()
 
     def assume_models(self) -> None:
