@@ -68,6 +68,7 @@ class _ByMean:
     def __init__(self, models: pr.Predictions) -> None:
         self.loads, self.latency = models.loads, models.latency
         self.patterns, self.printed = models.patterns, models.printed
+        self.above = models.above
 
     def tenants(self, pools: pm.Ints, loads: pm.Floats, which: pm.Ints,
                 own: pm.Floats) -> pm.Floats:
