@@ -29,7 +29,7 @@ from serifos.facts import clock_skew
 from serifos.facts import cluster as cl
 from serifos.facts import inventory as inv
 from serifos.facts import journal as jn
-from serifos.facts import pool_errors as pe
+from serifos.facts import pool_errors
 from serifos.facts import servers as sv
 from serifos.facts import throttling
 from serifos.files import documents
@@ -59,7 +59,7 @@ class Observation:
     models: Mapping[str, mm.Model]
     watched: activity.Observed
     diagnoses: tuple[dg.Diagnosis, ...] = ()
-    hours: pe.Hours = dataclasses.field(default_factory=dict)
+    hours: pool_errors.Hours = dataclasses.field(default_factory=dict)
 
     def hindrances(self, least: int = 2) -> list[str]:
         """Why nothing may be moved now, a sentence each.

@@ -203,7 +203,7 @@ def measured(cluster: cl.Cluster, limits: lm.Limits,
 def _with_tenants(cluster: cl.Cluster, limits: lm.Limits,
                   found: Mapping[str, mm.Model],
                   checks: Mapping[str, pe.Check]) -> cl.Cluster:
-    """The cluster, in which volumes with a promise see what they measure.
+    """The cluster, in which volumes with an SLO see what they measure.
 
     :param checks: of the pools that are corrected
     """

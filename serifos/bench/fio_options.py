@@ -64,7 +64,7 @@ def of_job(common: Options, own: Options) -> dict[str, str]:
 
 
 def asked(options: Options) -> workload.Workload:
-    """What each of the job's processes does.
+    """The workload of each of the job's processes.
 
     :raises InputError: with a clause, where a dataset cannot describe it
     """

@@ -38,7 +38,7 @@ _SHARED = ('iops', 'read_iops', 'write_iops', 'read_bw_kib_s',
 
 @dataclasses.dataclass(frozen=True)
 class Output:
-    """What one output of fio holds.
+    """The runs of one output of fio.
 
     :param place: the device, or the disk or directory of the files
     :param at: seconds of the epoch
@@ -70,7 +70,7 @@ class _Job:
 
     def tenants(self, thinks_after_a_ramp: bool
                 ) -> list[tuple[workload.Workload, dict[str, Any]]]:
-        """What it asked for and saw, once for each of its processes."""
+        """Its workload and figures, once for each of its processes."""
         asked = fio_options.asked(self.options)
         if (asked.think_time_us and not thinks_after_a_ramp
                 and fio_options.ramp_s(self.options)):

@@ -65,7 +65,7 @@ class Check:
 
     @property
     def clause(self) -> str:
-        """What is seen and what is predicted."""
+        """Measured and predicted latencies of a pool."""
         return (f'its tenants see {self.seen_us / 1e3:.3g} ms, its model '
                 f'predicts {self.predicted_us / 1e3:.3g} ms')
 
@@ -80,7 +80,7 @@ class Check:
                    half / _P90, outstanding)
 
     def correction(self, spread: float) -> float:
-        """What the predictions of the pool are multiplied by.
+        """The factor by which predictions of the pool are multiplied.
 
         So that they are what is measured, as far as this is surer than the
         model; all of it where the model is refuted.

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from serifos.model import fit_runs
-from serifos.model import held_out as ho
+from serifos.model import held_out as held
 from serifos.model import quality
 
 Floats = npt.NDArray[np.float64]
@@ -35,7 +35,7 @@ class Choice:
 
 
 def choose(data: fit_runs.Runs,
-           held_out: Mapping[str, ho.HeldOut]) -> Choice:
+           held_out: Mapping[str, held.HeldOut]) -> Choice:
     """The kind of :func:`kind_of`, with its reason.
 
     :param held_out: the predictions of each kind, the simplest first
@@ -81,7 +81,7 @@ def kind_of(errors: Mapping[str, Floats]) -> str:
     return chosen
 
 
-def by_pattern(data: fit_runs.Runs, held_out: ho.HeldOut) -> Floats:
+def by_pattern(data: fit_runs.Runs, held_out: held.HeldOut) -> Floats:
     """The relative errors of pools and of tenants: float[patterns].
 
     A pattern is what several runs of a dataset may have in common: their
@@ -106,7 +106,7 @@ def _deciding(gains: Floats) -> int | None:
     return most if alone and flips else None
 
 
-def _figures(data: fit_runs.Runs, held_out: Mapping[str, ho.HeldOut],
+def _figures(data: fit_runs.Runs, held_out: Mapping[str, held.HeldOut],
              by_error: Sequence[str]) -> str:
     """The errors of each kind on all runs, and on all tenants of them."""
     def errors(kind: str) -> str:
@@ -129,14 +129,14 @@ class _Patterns:
         self._data = data
         self._of_run = np.array([number[key] for key in data.keys])
 
-    def errors(self, its: ho.HeldOut) -> Floats:
+    def errors(self, its: held.HeldOut) -> Floats:
         """The relative errors of pools and of tenants: float[patterns]."""
         tenants = self._data.tenants
         return self._pools(its) + self._means(
             self._of_run[tenants.run],
             quality.relative_errors(tenants.y, its.tenants))
 
-    def words(self, pattern: int, kind: str, its: ho.HeldOut) -> str:
+    def words(self, pattern: int, kind: str, its: held.HeldOut) -> str:
         """Such as '30:4:128 4x (3 runs), which tenant misses by 90 %'."""
         runs = np.flatnonzero(self._of_run == pattern)
         missed = 100 * self._pools(its)[pattern]
@@ -144,7 +144,7 @@ class _Patterns:
                 f'run{"s" * (len(runs) > 1)}), which {kind} misses by '
                 f'{missed:.0f} %: measure it again')
 
-    def _pools(self, its: ho.HeldOut) -> Floats:
+    def _pools(self, its: held.HeldOut) -> Floats:
         return self._means(self._of_run, quality.relative_errors(
             self._data.y, its.y))
 

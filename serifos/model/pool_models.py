@@ -174,7 +174,7 @@ class Fleet:
         return np.maximum(found, self._fastest(slot, loads, loads), out=found)
 
     def _formula(self, slot: Ints, loads: Floats) -> Floats:
-        """What the formulas of the models say, µs[n]."""
+        """The results of the models' formulas, µs[n]."""
         if not self._models:
             return np.full(len(loads), np.nan)
         count = loads[:, 0]

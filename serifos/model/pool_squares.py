@@ -13,7 +13,7 @@ import dataclasses
 import numpy as np
 import numpy.typing as npt
 
-from serifos.facts import workload as wl
+from serifos.facts import workload
 from serifos.model import kinds
 
 Floats = npt.NDArray[np.float64]
@@ -33,7 +33,7 @@ class Squares:
 
     @classmethod
     def of(cls, predictor: kinds.TenantPredictor, begin: int) -> Squares:
-        none = predictor.factors(np.zeros((0, len(wl.FEATURES))))
+        none = predictor.factors(np.zeros((0, len(workload.FEATURES))))
         first, second = np.triu_indices(none.shape[1])
         return cls(begin, (first, second))
 
@@ -47,8 +47,8 @@ class Squares:
         :param factors: float[n, parts], each of one workload
         """
         first, second = self.pairs
-        return np.rint(
-            factors[:, first] * factors[:, second] * wl.GRID) / wl.GRID
+        return np.rint(factors[:, first] * factors[:, second]
+                       * workload.GRID) / workload.GRID
 
     def root_mean(self, parts: Floats, own: Floats) -> Floats:
         """The root of the mean square over tenants, µs[n]; 0 without any.

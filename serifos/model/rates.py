@@ -14,7 +14,7 @@ import dataclasses
 import functools
 from typing import Any
 
-from serifos.facts import workload as wl
+from serifos.facts import workload
 from serifos.model.tenant.arithmetic import Arithmetic
 from serifos.model.tenant.arithmetic import Number
 from serifos.model.tenant.arithmetic import NUMBERS
@@ -45,7 +45,8 @@ class Rates:
         return (self.iops and 1e6 / (_BEYOND * self.iops),
                 self.kib_per_s and 1e6 / (_BEYOND * self.kib_per_s))
 
-    def least(self, load: wl.Load, own: wl.Load | None = None) -> float:
+    def least(self, load: workload.Load,
+              own: workload.Load | None = None) -> float:
         """The least mean latency of some tenants of a pool, or of all, µs.
 
         :param own: the sum of the Loads of these tenants

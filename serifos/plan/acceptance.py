@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from serifos.plan import copying
-from serifos.plan import limits as lm
+from serifos.plan import limits
 from serifos.plan import outcomes as oc
 from serifos.plan.problem import Bools
 from serifos.plan.problem import Ints
@@ -67,7 +67,7 @@ def of_several(state: st.State, found: oc.Outcomes) -> Bools:
                               problem.device[found.target]))
     least = problem.limits.min_gain * state.gib_share[found.volume]
     fine = (found.came_us <= np.maximum(found.left_us, level)) & (
-        found.left_us <= found.before_us * lm.keeps(least)) & (
+        found.left_us <= found.before_us * limits.keeps(least)) & (
         thresholds.min_gain[found.volume] <= problem.limits.min_gain)
     fine[fine] = ~beyond.breaks(state, found[fine])
     fine[fine] = copying.pays(state, found[fine])

@@ -105,7 +105,7 @@ class Limits:
             self.capacity_horizon_s or 0.0) / _DAY_S
 
     def unexplained(self, pool: cl.Pool) -> rs.Reason | None:
-        """Why a pool that does not fit its model is no target, or None."""
+        """The reason why an unexplained pool is no target, or None."""
         return None if self.trust_models or pool.unexplained is None else (
             rs.Reason(f'{pool.name} does not fit its model: '
                       f'{pool.unexplained}', rs.Code.UNEXPLAINED))

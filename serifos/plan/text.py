@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from serifos.facts import cluster as cl
+from serifos.facts import cluster
 from serifos.facts import names
 
 _NAMED = 3
@@ -16,7 +16,7 @@ def volumes(number: int) -> str:
     return f'{number} volume' + 's' * (number != 1)
 
 
-def unexplained(pools: Iterable[cl.Pool]) -> str | None:
+def unexplained(pools: Iterable[cluster.Pool]) -> str | None:
     """That pools do not fit their models, and what to do; None if all do.
 
     :param pools: all pools of the cluster

@@ -97,7 +97,7 @@ def strains(seen: Iterable[float], promises: Iterable[Promise]
 
 def seen_us(model: mm.Model, load: wl.Load, everyone: wl.Load,
             several: Iterable[wl.Load]) -> list[float]:
-    """What all tenants of the cloud, and each of several, would see, µs.
+    """The latencies of all tenants of the cloud, and of several, µs.
 
     An idle one may come to do what the others do. NaN where the model fails,
     as one beyond its range may; 0 in an idle pool.

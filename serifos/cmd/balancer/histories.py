@@ -27,7 +27,7 @@ from serifos.facts import activity
 from serifos.facts import cluster as cl
 from serifos.facts import history as hs
 from serifos.facts import journal as jn
-from serifos.facts import pool_errors as pe
+from serifos.facts import pool_errors as errors_of_pools
 from serifos.facts import times
 from serifos.files import owners
 from serifos.plan.loads import slots as sl
@@ -86,15 +86,16 @@ def achieved(conf: cfg.ConfigOpts) -> ac.Achieved:
                        database.file is not None)
 
 
-def hours(conf: cfg.ConfigOpts, cluster: cl.Cluster) -> pe.Hours:
-    """What pools showed before an observation; none if it is not known.
+def hours(conf: cfg.ConfigOpts, cluster: cl.Cluster) -> errors_of_pools.Hours:
+    """The errors of pools before an observation; none if not known.
 
     Root reads it as the owner of state_dir.
     """
     end = observed_at(cluster)
     try:
         with owners.as_owner(adapters.settings(conf).state_dir):
-            return achieved(conf).kept.hours(end - pe.PROVES_S, end)
+            return achieved(conf).kept.hours(
+                end - errors_of_pools.PROVES_S, end)
     except errors.SerifosError:
         return {}
 

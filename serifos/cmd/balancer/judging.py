@@ -21,7 +21,7 @@ from serifos.cmd.balancer import histories
 from serifos.database import journal
 from serifos import errors
 from serifos.facts import cluster as cl
-from serifos.facts import hot_by as hb
+from serifos.facts import hot_by
 from serifos.files import owners
 from serifos.model import model as mm
 from serifos.plan import limits as lm
@@ -77,7 +77,7 @@ def judged(conf: cfg.ConfigOpts, cluster: cl.Cluster,
     limits = _at_learnt_rates(
         conf, limits or adapters.limits_of(conf), say)
     if planner == planning.PAPER:
-        limits = dataclasses.replace(limits, hot_by=hb.LATENCY,
+        limits = dataclasses.replace(limits, hot_by=hot_by.LATENCY,
                                      trust_models=True)
     cluster = planning.measured(
         cluster, limits, models, histories.hours(conf, cluster))

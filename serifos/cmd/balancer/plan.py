@@ -20,7 +20,7 @@ from serifos.cmd import output
 from serifos.conf import balancer as options
 from serifos import errors
 from serifos.facts import cluster as cl
-from serifos.facts import hot_by as hb
+from serifos.facts import hot_by
 from serifos.facts import times
 from serifos.files import documents
 from serifos.plan import plan as pl
@@ -93,7 +93,7 @@ class Plan(app.Fails, command.Command):
                 'bfd with --paper.')
         models = planning.models(
             cluster, directory, self.say,
-            hb.LATENCY if parsed_args.paper else limits.hot_by)
+            hot_by.LATENCY if parsed_args.paper else limits.hot_by)
         judged = judging.judged(
             conf, cluster, models, self.say, limits,
             planning.PAPER if parsed_args.paper else parsed_args.planner)

@@ -72,7 +72,7 @@ def noisy(evaluation: ev.Evaluation) -> table.Table:
 
 
 def drifted(evaluation: ev.Evaluation) -> table.Table:
-    """What measured levels bring where devices drifted."""
+    """The effect of measured levels where devices drifted."""
     return table.Table(
         ('testbed', 'models', 'measured', 'worst host', 'moves'),
         [(testbed, kind, 'yes' if measured else 'no', _change(-change),

@@ -26,7 +26,7 @@ _OF_RUN, _OF_KIND = 1.0, 0.15
 1 of the latency that a tenant sees."""
 
 _MOST = 3.0
-"""What tenants of a run that do and see the same weigh at the most."""
+"""The most that equal tenants of a run weigh together."""
 
 _DEPTHS = 2.0, 6.0
 _OF_DEPTH = 0.1

@@ -43,7 +43,7 @@ def broken(state: st.State) -> Ints:
 
 
 def violated(first: st.State, state: st.State) -> Ints:
-    """The volumes that are measured to see more than they were promised.
+    """The volumes whose SLOs are violated as measured.
 
     In a later state those of them that are predicted to do so there, or on
     whose devices nothing changed.
@@ -60,7 +60,7 @@ def violated(first: st.State, state: st.State) -> Ints:
 
 
 def forecast(first: st.State, state: st.State) -> Ints:
-    """The others that are predicted to see more than they were promised."""
+    """The other volumes whose SLOs are predicted to be violated."""
     return np.setdiff1d(broken(state), violated(first, state))
 
 

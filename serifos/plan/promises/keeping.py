@@ -20,7 +20,7 @@ from serifos.plan import copying
 from serifos.plan.hot import dealing
 from serifos.plan import limits as lm
 from serifos.plan import outcomes as oc
-from serifos.plan import plan as pl
+from serifos.plan import plan
 from serifos.plan.problem import Bools
 from serifos.plan.problem import Floats
 from serifos.plan.problem import Ints
@@ -28,10 +28,10 @@ from serifos.plan.promises import beyond
 from serifos.plan import quota as qu
 from serifos.plan import state as st
 
-KEPT = f'{pl.BROKEN}is kept again'
-EASED = f'{pl.BROKEN}is exceeded by less'
-AVOIDED = f'{pl.FORECAST}is avoided'
-REDUCED = f'{pl.FORECAST}is reduced'
+KEPT = f'{plan.BROKEN}is kept again'
+EASED = f'{plan.BROKEN}is exceeded by less'
+AVOIDED = f'{plan.FORECAST}is avoided'
+REDUCED = f'{plan.FORECAST}is reduced'
 
 BEST = 6
 """Volumes of a device that are priced in a round."""
