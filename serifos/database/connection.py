@@ -234,7 +234,7 @@ class Database:
         return None
 
     def _damage(self, said: str, opened: int | None) -> errors.InputError:
-        """Says what becomes of a file of SQLite that is damaged."""
+        """The error of a damaged SQLite file; a history is set aside first."""
         name, file = self.content.name, self.file
         if self.content.kept:
             quoted, aside = (shlex.quote(str(path)) for path in (

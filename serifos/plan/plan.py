@@ -15,8 +15,8 @@ PLAN_SCHEMA = 'serifos-plan/1'
 
 BROKEN = 'a broken promise '
 FORECAST = 'a forecast violation of an SLO '
-"""How the reasons of moves begin that are made for a promise: one that is
-measured to be broken, and one that is only predicted to be."""
+"""Beginnings of the reasons of moves made for an SLO: violated as measured,
+or only as predicted."""
 
 
 _LATER = ('copy_s', 'source_during_us', 'target_during_us', 'volume_us',

@@ -58,7 +58,7 @@ class Promises:
 
     @functools.cached_property
     def violated(self) -> npt.NDArray[np.bool_]:
-        """bool[promised]: those that see more at present, as measured."""
+        """bool[promised]: the SLOs that are violated now, as measured."""
         return self.measured_us[self.volumes] > self.us[self.volumes]
 
     def beyond_us(self, which: Ints, pools: Ints, loads: Floats,
@@ -73,7 +73,7 @@ class Promises:
 
     def sees_us(self, which: Ints, pools: Ints, loads: Floats,
                 row: Ints) -> Floats:
-        """What tenants see, µs[n]; NaN where nothing is predicted.
+        """The latencies of tenants, µs[n]; NaN where none is predicted.
 
         Where its pool is that of the observation, by what is measured of it
         there, and by how much the prediction changes. An idle volume,
