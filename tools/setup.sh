@@ -118,7 +118,7 @@ begin_venv() {
     [ -x "$venv/bin/pip" ] || "$python" -m venv "$venv"
     # pbr asks git for the version; a copy without git has to be told one.
     git -C "$root" rev-parse HEAD >/dev/null 2>&1 ||
-        export PBR_VERSION="${PBR_VERSION:-0.0.1}"
+        export PBR_VERSION="${PBR_VERSION:-0.1.0}"
 }
 
 pip_install() {

@@ -117,8 +117,6 @@ class Daemon:
             if not leads:
                 LOG.info('Another balancer acts; this one observes.')
         if not leads:
-            with self._logged():
-                balancer.plans.take_over(LOG.warning)
             balancer.as_follower().observe()
             return FOLLOWED
         try:

@@ -46,9 +46,6 @@ class Plans(Protocol):
         :raises InputError: where there is none, or it cannot be read
         """
 
-    def take_over(self, say: Callable[[str], None]) -> None:
-        """Takes over what an earlier release stored on this host."""
-
 
 def find(stored: Plans, named: str) -> pl.Plan:
     """The plan in this file, or with this id among those that are stored.

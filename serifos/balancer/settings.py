@@ -89,13 +89,3 @@ class BalancerSettings:
     @property
     def cluster_file(self) -> pathlib.Path:
         return self.state_dir / 'cluster.json'
-
-    @property
-    def old_plans_dir(self) -> pathlib.Path:
-        """The plans of earlier releases, taken over where it exists."""
-        return self.state_dir / 'plans'
-
-    @property
-    def old_journal_file(self) -> pathlib.Path:
-        """The journal of earlier releases, imported where it exists."""
-        return self.state_dir / 'journal.jsonl'

@@ -23,13 +23,11 @@ import pathlib
 from typing import Any
 from typing import TypeVar
 
-from oslo_db import exception
 from oslo_log import log
 import sqlalchemy as sa
 
 from serifos.database import connection as cn
 from serifos.database import marks
-from serifos.database import old_journal
 from serifos.database import tables
 from serifos import errors
 from serifos.facts import journal as jn
@@ -48,7 +46,6 @@ class Journal:
     """A journal that several processes write, on several hosts.
 
     :param clock: seconds of the epoch
-    :param old_file: an earlier release's, imported by the first write
     :param token: of the lead under which it is written; None for what a
         person writes, whoever leads
     :param identity: of the journal in which that lead was taken
@@ -57,7 +54,6 @@ class Journal:
 
     database: cn.Database
     clock: Callable[[], float]
-    old_file: pathlib.Path | None = None
     token: int | None = None
     identity: str = ''
     long: int = LONG
@@ -96,13 +92,8 @@ class Journal:
 
         :raises SerifosError: where they cannot be read
         """
-        # In this order: what is imported in between is found in both.
-        old = old_journal.read(self.old_file)
-        rows, known = (self.database.run(self._read)
-                       if self.database.exists() else ([], set()))
-        if old is None or old.digest in known:
-            return tuple(rows)
-        return tuple(old_journal.merged(old.entries, rows))
+        return tuple(self.database.run(self._read)
+                     if self.database.exists() else ())
 
     def mark(self) -> jn.Mark:
         """As :meth:`.facts.journal.Journal.mark`.
@@ -210,25 +201,18 @@ class Journal:
                 'Another balancer has taken the lead meanwhile; this one '
                 'stops acting.')
 
-    def _read(self, connection: sa.Connection
-              ) -> tuple[list[jn.Entry], set[str]]:
+    def _read(self, connection: sa.Connection) -> list[jn.Entry]:
         if tables.mark(connection) is None:
-            return [], set()
-        before = old_journal.imports(connection)
-        rows = tables.rows(connection, self.database.name)
-        after = old_journal.imports(connection)
-        if before != after:
-            raise exception.DBDeadlock()  # imported just now: read again
-        return [entry for _, entry in rows], after
+            return []
+        return [entry for _, entry in tables.rows(
+            connection, self.database.name)]
 
     def _prepare(self) -> tuple[jn.Mark, str | None]:
-        """Makes the tables, and imports what an earlier release wrote.
+        """Makes the tables, and compares them with what is remembered.
 
         :returns: the mark, and what is missing where that is noted just now
         """
-        mark = self._make()
-        if self._import():
-            mark = self._make()
+        mark = self.database.prepare(tables.mark, tables.make)
         lost = self.memory.missing(mark)
         return self._noted(lost) if lost else (mark, None)
 
@@ -285,24 +269,6 @@ class Journal:
             f'entries, this has {now.entry}')
             + '; cool-downs, back-offs, pauses, approvals and open requests '
             'may be missing')
-
-    def _import(self) -> bool:
-        """Whether anything of an earlier release was imported."""
-        old = old_journal.read(self.old_file)
-        if old is None:
-            return False
-
-        def add(connection: sa.Connection) -> bool:
-            last = dataclasses.replace(self, token=None)._next(connection)
-            return old.add_to(connection, last, self.database.name)
-        if self.database.run(add, write=True):
-            LOG.info('%d entries of %s are in %s now.', len(old.entries),
-                     old.path, self.database.name)
-        old.put_aside()
-        return True
-
-    def _make(self) -> jn.Mark:
-        return self.database.prepare(tables.mark, tables.make)
 
     def _shorten(self, connection: sa.Connection) -> None:
         rows = tables.rows(connection, self.database.name)

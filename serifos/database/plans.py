@@ -2,8 +2,6 @@
 """Plans, in the database of the journal: each whole in one row.
 
 Their documents are compressed. A row that cannot be read is left as it is.
-Plans that an earlier release wrote to a directory of its host are read beside
-those here, and taken over by whoever writes.
 """
 
 from __future__ import annotations
@@ -20,19 +18,15 @@ from typing import Any
 import zlib
 
 from oslo_db import exception
-from oslo_log import log
 import sqlalchemy as sa
 
 from serifos.database import connection as cn
-from serifos.database import old_plans
 from serifos.database import tables
 from serifos import errors
 from serifos.files import atomic
 from serifos.files import documents
 from serifos.files import strict_json
 from serifos.plan import plan as pl
-
-LOG = log.getLogger(__name__)
 
 KEPT_S = 7 * 86400.0
 """How long a plan is kept after it has expired."""
@@ -62,18 +56,13 @@ _AT_ONCE = 20
 
 @dataclasses.dataclass(frozen=True)
 class Plans:
-    """The port :class:`.balancer.plans.Plans` over a database.
-
-    :param old: the directory of an earlier release
-    """
+    """The port :class:`.balancer.plans.Plans` over a database."""
 
     database: cn.Database
-    old: old_plans.OldPlans | None = None
 
     def keep(self, plan: pl.Plan, now: float,
              say: Callable[[str], None]) -> pl.Plan:
         """As :meth:`.balancer.plans.Plans.keep`."""
-        self.take_over(say)
         row = _row(plan)
 
         def add(connection: sa.Connection) -> pl.Plan:
@@ -100,50 +89,6 @@ class Plans:
               expires_after: float = -math.inf,
               ids: Collection[str] | None = None) -> list[pl.Plan]:
         """As :meth:`.balancer.plans.Plans.every`."""
-        # In this order: what is taken over in between is found in both.
-        old = [] if self.old is None else [
-            plan for _, plan in self.old.read(say)
-            if plan.expires_at > expires_after
-            and (ids is None or plan.id in ids)]
-        found = self._found(say, expires_after, ids)
-        known = {plan.id for plan in found}
-        return [*(plan for plan in old if plan.id not in known), *found]
-
-    def stored(self, plan_id: str) -> pl.Plan:
-        """As :meth:`.balancer.plans.Plans.stored`."""
-        said: list[str] = []
-        if _ID.fullmatch(plan_id):
-            path = self.old and self.old.path(plan_id)
-            for plan in self._found(said.append, ids=[plan_id]):
-                return plan
-            for sentence in said:
-                raise errors.FormatError(sentence)
-            if path is not None:
-                return documents.read_plan(path)
-        raise errors.InputError(
-            f'There is no plan {plan_id}, neither as a file nor by this id '
-            f'in {self.database.name}; serifos-balancer plans lists those '
-            'that there are.')
-
-    def take_over(self, say: Callable[[str], None]) -> None:
-        """As :meth:`.balancer.plans.Plans.take_over`."""
-        count = 0
-        for path, plan in [] if self.old is None else self.old.read(say):
-            if not _ID.fullmatch(plan.id):
-                say(f'{path}, a plan of an earlier release, is left as it '
-                    'is: its id has other characters than letters, digits, '
-                    'dots and dashes.')
-                continue
-            self._prepare()
-            self.database.run(_addition(_row(plan)), write=True)
-            count += self.old.put_aside(path, say)
-        if count:
-            LOG.info('Plans of %s are in %s now: %d.', self.old.directory,
-                     self.database.name, count)
-
-    def _found(self, say: Callable[[str], None],
-               expires_after: float = -math.inf,
-               ids: Collection[str] | None = None) -> list[pl.Plan]:
         query = sa.select(PLANS.c.number, PLANS.c.id).order_by(PLANS.c.number)
         if expires_after > -math.inf:
             query = query.where(PLANS.c.expires_at > expires_after)
@@ -159,6 +104,19 @@ class Plans:
                             PLANS.c.number.in_(some)).order_by(
                                 PLANS.c.number)).all(), say)]
         return self.database.run(read) if self.database.exists() else []
+
+    def stored(self, plan_id: str) -> pl.Plan:
+        """As :meth:`.balancer.plans.Plans.stored`."""
+        said: list[str] = []
+        if _ID.fullmatch(plan_id):
+            for plan in self.every(said.append, ids=[plan_id]):
+                return plan
+            for sentence in said:
+                raise errors.FormatError(sentence)
+        raise errors.InputError(
+            f'There is no plan {plan_id}, neither as a file nor by this id '
+            f'in {self.database.name}; serifos-balancer plans lists those '
+            'that there are.')
 
     def _readable(self, rows: Sequence[sa.Row],
                   say: Callable[[str], None]) -> Iterator[pl.Plan]:
@@ -177,16 +135,6 @@ def _are_there(connection: sa.Connection) -> bool:
     """:raises FormatError: where the journal beside is of another version"""
     tables.mark(connection)
     return sa.inspect(connection).has_table(PLANS.name)
-
-
-def _addition(row: dict[str, Any]) -> Callable[[sa.Connection], None]:
-    """What stores a plan, unless it is there."""
-    def add(connection: sa.Connection) -> None:
-        _delete(connection, PLANS.c.number < 1)  # there is none
-        if connection.scalar(sa.select(PLANS.c.number).where(
-                PLANS.c.id == row['id'])) is None:
-            _insert(connection, {**row, 'number': _next(connection)})
-    return add
 
 
 def _delete(connection: sa.Connection,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tables of the journal: its head, its entries, what was imported.
+"""The tables of the journal: its head and its entries.
 
 The head is one row that every write changes, which is what makes writers
 wait for one another; where servers replicate (Galera) two writes at once
@@ -48,11 +48,6 @@ ENTRIES = sa.Table(
     sa.Column('written_at', sa.String(40), nullable=False),
     sa.Column('kind', sa.String(20), nullable=False),
     sa.Column('facts', sa.Text, nullable=False), **_OPTIONS)
-
-IMPORTS = sa.Table(
-    'serifos_journal_imports', _METADATA,
-    sa.Column('digest', sa.String(64), primary_key=True),
-    sa.Column('file', sa.String(255), nullable=False), **_OPTIONS)
 
 
 def mark(connection: sa.Connection) -> jn.Mark | None:

@@ -7,6 +7,7 @@ See :mod:`tests.fuzz.targets`.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import functools
 import io
 import json
@@ -21,12 +22,12 @@ from serifos.cmd.balancer import adapters as balancer_sources
 from serifos.cmd.model import design_options
 from serifos.cmd.status import cinder_conf
 from serifos import conf
-from serifos.database import old_journal
 from serifos.design import design
 from serifos.design import full
 from serifos import errors
 from serifos.facts import activity
 from serifos.facts import journal
+from serifos.files import jsonl
 from serifos.files import strict_json
 from serifos.lab.backtest import csv_history
 from serifos.lab.backtest import replay
@@ -129,10 +130,13 @@ def refusal(data: bytes) -> None:
         raise AssertionError('a newline')
 
 
-def old_journal_of(data: bytes) -> None:
-    """The journal of earlier releases, and all questions to it."""
-    found = old_journal.read(files.file_of(data))
-    entries = found.entries if found else ()
+def journal_rows(data: bytes) -> None:
+    """Rows of the journal, and all questions to it."""
+    entries = []
+    for _, doc in jsonl.parse(data, 'the rows', 'delete it'):
+        with contextlib.suppress(ValueError):
+            entries.append(journal.Entry.checked(
+                doc.pop('at', None), doc.pop('kind', None), doc))
     for ask in (journal.open_moves, journal.last_moves, journal.last_outcome,
                 journal.failures_in_a_row, journal.doubt,
                 lambda its: [*journal.known_lost(its)]):

@@ -167,7 +167,7 @@ TARGETS: dict[str, Target] = {
     'plan': _plan,
     'tune': _tune,
     'screening': edges.screening,
-    'journal': edges.old_journal_of,
+    'journal': edges.journal_rows,
     'ring': edges.of_ring,
     'workload': _workload,
     'levels': edges.levels,

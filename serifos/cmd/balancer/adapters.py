@@ -26,7 +26,6 @@ from serifos.cloud import nova as nova_client
 from serifos.conf import balancer
 from serifos.conf import telemetry as options
 from serifos.database import connection
-from serifos.database import old_plans
 from serifos.database import plans as pn
 from serifos import errors
 from serifos.facts import activity
@@ -179,8 +178,7 @@ def plans(conf: cfg.ConfigOpts) -> pn.Plans:
 
     :raises InputError: where its URL is invalid
     """
-    return pn.Plans(database(conf), old_plans.OldPlans(
-        settings(conf).old_plans_dir))
+    return pn.Plans(database(conf))
 
 
 def database_options(conf: cfg.ConfigOpts) -> dict[str, object]:

@@ -34,7 +34,6 @@ class _Says(verb.Verb):
     def standing(self, plan_id: str) -> of_plans.Standing:
         """:raises InputError: where no such plan is stored"""
         now, stored = time.time(), self.plans()
-        stored.take_over(self.say)  # for the leader, on whichever host it is
         found, = of_plans.standings(
             [stored.stored(plan_id)], clock_skew.corrected(
                 self.journal().entries(), now), now)

@@ -108,8 +108,7 @@ def _at_learnt_rates(conf: cfg.ConfigOpts, limits: lm.Limits,
                      say: Callable[[str], None]) -> lm.Limits:
     """The limits as rounds have them, as far as the journal can be read."""
     settings = adapters.settings(conf)
-    kept = journal.Journal(adapters.database(conf), time.time,
-                           settings.old_journal_file)
+    kept = journal.Journal(adapters.database(conf), time.time)
     try:
         with owners.as_owner(settings.state_dir):
             return pace.at_learnt_rates(limits, kept.entries())

@@ -205,7 +205,7 @@ def journal_of(conf: cfg.ConfigOpts) -> journal.Journal:
             f'There is no directory {wanted.state_dir}; make it, or set '
             '[serifos] state_dir.')
     return journal.Journal(
-        adapters.database(conf), time.time, wanted.old_journal_file,
+        adapters.database(conf), time.time,
         memory=marks.Memory((
             marks.Observation(wanted.cluster_file),
             *map(marks.Lock, adapters.lock_directory(conf)),

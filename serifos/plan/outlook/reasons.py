@@ -13,7 +13,6 @@ import dataclasses
 
 from serifos.facts import reason as rs
 from serifos.facts.reason import Code
-from serifos.plan.outlook import sentences
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -246,13 +245,4 @@ KINDS: Mapping[str, Kind] = {
 
 def kind(reason: str) -> Kind:
     """The kind of a reason; a kind of its own for one that is not known."""
-    return KINDS.get(code(reason) or '', Kind(reason))
-
-
-def code(reason: str) -> str | None:
-    """The code of a reason; by its sentence where it does not say one.
-
-    As in observations and plans of earlier releases.
-    """
-    said = rs.code(reason)
-    return said if said in KINDS else sentences.code(reason) or said
+    return KINDS.get(rs.code(reason) or '', Kind(reason))

@@ -120,7 +120,7 @@ def _counted(state: st.State, said: Iterable[tuple[int, str]],
         by_kind.setdefault(reasons.kind(one[1]), []).append(one)
     total = float(queued.sum()) or 1.0
     found = [Staying(
-        kind, reasons.code(its[0][1]), len(its),
+        kind, rs.code(its[0][1]), len(its),
         float(sum(queued[v] for v, _ in its)) / total,
         tuple(dict.fromkeys(problem.volumes[v].pool for v, _ in its)),
         problem.volumes[its[0][0]], its[0][1])

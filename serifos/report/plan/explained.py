@@ -9,9 +9,9 @@ import dataclasses
 from typing import Any
 
 from serifos.facts import hot_by as hb
+from serifos.facts import reason
 from serifos.plan.outlook import explaining as ex
 from serifos.plan.outlook import outlook as ol
-from serifos.plan.outlook import reasons
 
 SCHEMA = 'serifos-explanation/1'
 
@@ -76,4 +76,4 @@ def _goal(goal: ex.Goal) -> dict[str, Any]:
 
 def _code(why: str | None) -> str | None:
     """Of which kind a reason is; None where nothing speaks against it."""
-    return reasons.code(why) if why else None
+    return reason.code(why) if why else None

@@ -14,7 +14,6 @@ from serifos.balancer import settings
 from serifos.database import connection
 from serifos.database import journal
 from serifos.database import marks
-from serifos.database import old_plans
 from serifos.database import plans
 from serifos.facts import inventory as inv
 from serifos.facts import workload as wl
@@ -100,15 +99,13 @@ class Case(case.DirectoryCase):
     def journal(self):
         state_dir = self.settings.state_dir
         return journal.Journal(
-            self.shared, lambda: self.now, self.settings.old_journal_file,
-            memory=marks.Memory((
+            self.shared, lambda: self.now, memory=marks.Memory((
                 marks.Observation(self.settings.cluster_file),
                 marks.Lock(state_dir / 'lock'))))
 
     @property
     def plans(self):
-        return plans.Plans(self.shared, old_plans.OldPlans(
-            self.settings.old_plans_dir))
+        return plans.Plans(self.shared)
 
     @property
     def shared(self):

@@ -9,11 +9,8 @@ from oslo_config import cfg
 from serifos.balancer import daemon
 from serifos.balancer import leader
 from serifos.balancer import rounds as balancer_rounds
-from serifos.database import plans
 from serifos import errors
-from serifos.files import documents
 from tests.unit.balancer import cloud
-from tests.unit.database import plans_behaviour
 
 PATIENCE_S = 60.0
 
@@ -91,19 +88,6 @@ class DaemonTest(cloud.Case):
         other.give_back()
         until(lambda: self.cinder.asked)
         until(lambda: 'planned' in self.results)
-
-    def test_a_follower_takes_over_the_plans_of_an_earlier_release(self):
-        other = leader.Lead(self.url, self.journal(), 'auto')
-        self.addCleanup(other.give_back)
-        self.assertTrue(other.take())
-        old = self.settings.old_plans_dir
-        old.mkdir()
-        documents.write_plan(old / 'p.json', plans_behaviour.plan('p'))
-        self.start()
-        until(lambda: not old.exists())
-        self.assertEqual('p', plans.Plans(self.shared).stored('p').id)
-        until(self.settings.cluster_file.exists)
-        self.assertEqual([], self.cinder.asked)
 
     def test_a_round_that_fails_is_not_the_last(self):
         self.cinder.answers = False

@@ -224,13 +224,6 @@ class RoundTest(cloud.Case):
         self.assertEqual({A, B}, set(plan.latency_us))
         self.assertIn(f'Left out with it: {C}.', self.log.output)
 
-    def test_a_torn_plan_keeps_nothing_from_moving(self):
-        self.settings.old_plans_dir.mkdir()
-        (self.settings.old_plans_dir / 'torn.json').write_text('{"schema": "s')
-        self.balancer.round()
-        self.assertEqual([('u', B)], self.cinder.asked)
-        self.assertEqual(1, self.log.output.count('torn.json'))
-
     def test_a_pool_without_a_model_is_left_out(self):
         self.cinder = self.cloud(
             [record('u'), record('v')], names=(A, B))

@@ -2,11 +2,7 @@
 """The journal in a database, and its fencing token."""
 
 import concurrent.futures
-import json
-import os
 import sqlite3
-import sys
-import threading
 
 import ddt
 from hypothesis import given
@@ -17,7 +13,6 @@ import testtools
 from serifos.balancer.standing import of_plans
 from serifos.database import connection
 from serifos.database import journal as dj
-from serifos.database import old_journal
 from serifos import errors
 from serifos.facts import journal as jn
 from tests.unit import case
@@ -26,7 +21,6 @@ from tests.unit.database import plans_behaviour
 REQUEST = {'source': 'a', 'target': 'b', 'plan': 'p', 'size_gib': 1}
 OUTCOME = {'result': 'success', 'reason': '', 'source': 'a', 'target': 'b',
            'seconds': 1.0}
-HEADER = '{"schema": "serifos-journal/1"}\n'
 
 
 class Case(case.DirectoryCase):
@@ -34,13 +28,12 @@ class Case(case.DirectoryCase):
     def setUp(self):
         super().setUp()
         self.path = self.dir / 'journal.sqlite'
-        self.old = self.dir / 'journal.jsonl'
         self.now = 1_800_000_000.0
 
     def journal(self, **others):
         return dj.Journal(
             connection.Database(f'sqlite:///{self.path}'), lambda: self.now,
-            self.old, **others)
+            **others)
 
     def after(self, delay, kind, /, **facts):
         self.now += delay
@@ -288,128 +281,3 @@ class LengthTest(Case):
             for each in [filling, *resumed]:
                 each.result()
         self.assertFalse(jn.paused(journal.entries()))
-
-
-@ddt.ddt
-class ImportTest(Case):
-    """What an earlier release wrote is in the database, once."""
-
-    def setUp(self):
-        super().setUp()
-        self.before = tuple(
-            jn.Entry(f'2027-01-15T07:00:{n:02}.000Z', kind, facts)
-            for n, (kind, facts) in enumerate([
-                ('request', {'volume': 'v', **REQUEST}),
-                ('outcome', {'volume': 'v', **OUTCOME}),
-                ('request', {'volume': 'w', **REQUEST}),
-                ('pause', {'reason': '3 failures in a row'})]))
-        self.old.write_text(HEADER + ''.join(
-            f'{json.dumps(entry.to_json())}\n' for entry in self.before))
-
-    def test_it_is_read_before_it_is_imported(self):
-        self.assertEqual(self.before, self.journal().entries())
-        self.assertTrue(self.old.exists())
-        self.assertFalse(self.path.exists())
-
-    def test_the_first_write_imports_it(self):
-        text = self.old.read_bytes()
-        new = self.after(0, 'resume', reason='')
-        self.assertEqual((*self.before, new), self.journal().entries())
-        self.assertFalse(self.old.exists())
-        aside = self.dir / 'journal.jsonl.imported'
-        self.assertEqual(text, aside.read_bytes())
-
-    def test_a_kill_before_it_is_put_aside(self):
-        text = self.old.read_bytes()
-        new = self.after(0, 'resume', reason='')
-        self.old.write_bytes(text)
-        self.assertEqual((*self.before, new), self.journal().entries())
-        again = self.after(1, 'accepted', volume='v')
-        self.assertEqual((*self.before, new, again),
-                         self.journal().entries())
-        self.assertFalse(self.old.exists())
-
-    def test_two_that_start_at_once(self):
-        with concurrent.futures.ThreadPoolExecutor(6) as pool:
-            leads = list(pool.map(
-                lambda name: self.journal().take_lead(name, 'auto'),
-                'abcdef'))
-        self.assertEqual({1, 2, 3, 4, 5, 6}, {lead.token for lead in leads})
-        self.assertEqual(self.before, self.journal().entries())
-
-    def test_one_that_is_put_aside_while_it_is_read(self):
-        aside = self.dir / 'aside'
-        done = threading.Event()
-        self.addCleanup(sys.setswitchinterval, sys.getswitchinterval())
-        sys.setswitchinterval(1e-6)
-
-        def move():
-            while not done.is_set():
-                self.old.rename(aside)
-                aside.rename(self.old)
-        with concurrent.futures.ThreadPoolExecutor(1) as pool:
-            moved = pool.submit(move)
-            try:
-                found = [old_journal.read(self.old) for _ in range(10_000)]
-            finally:
-                done.set()
-        moved.result()
-        self.assertEqual([], [each for each in found
-                              if each and each.entries != self.before])
-
-    def test_hosts_that_had_one_each_remember_together(self):
-        one = self.after(0, 'outcome', volume='u', **OUTCOME)
-        other = jn.Entry('2027-01-15T07:00:01.500Z', 'outcome',
-                         {'volume': 'x', **OUTCOME})
-        self.old.write_text(HEADER + json.dumps(other.to_json()) + '\n')
-        two = self.after(1, 'resume', reason='')
-        self.assertEqual(
-            (*self.before[:2], other, *self.before[2:], one, two),
-            self.journal().entries())
-        self.assertEqual(2, len(list(self.dir.glob('*.imported*'))))
-
-    @ddt.data(*range(0, 200, 17))
-    def test_a_last_line_that_was_cut_short_never_happened(self, cut):
-        text = self.old.read_bytes()
-        text = text[:len(text) - cut]
-        self.old.write_bytes(text)
-        whole = self.before[:max(0, text.count(b'\n') - 1)]
-        self.assertEqual(whole, self.journal().entries())
-        new = self.after(0, 'resume', reason='')
-        self.assertEqual((*whole, new), self.journal().entries())
-
-    @ddt.data(
-        ('{"schema": "serifos-journal/2"}\n', 'serifos-journal/1'),
-        ('{}\n', 'serifos-journal/1'), ('x\n', 'line 1'), ('[]\n', 'line 1'),
-        (HEADER + 'x\n', 'line 2'), (HEADER + '\xff\n', 'line 2'),
-        (HEADER + '{"at": "2027-01-15T07:00:00Z"}\n', 'its kind is null'),
-        (HEADER + '{"at": "2027-01-15T07:00:00Z", "kind": "request", '
-         '"volume": "v", "source": "a", "target": "b", "plan": "p", '
-         '"size_gib": NaN}\n', 'line 2: NaN'))
-    @ddt.unpack
-    def test_what_is_no_journal_is_refused_and_left(self, text, said):
-        self.old.write_bytes(text.encode('latin-1'))
-        for verb in (self.journal().entries,
-                     lambda: self.journal().write('pause', reason='')):
-            error = self.assertRaises(errors.FormatError, verb)
-            self.assertIn(said, str(error))
-            self.assertIn(str(self.old), str(error))
-        self.assertEqual(text.encode('latin-1'), self.old.read_bytes())
-
-    def test_a_fifo_is_not_waited_for(self):
-        self.old.unlink()
-        os.mkfifo(self.old)
-        error = self.assertRaises(errors.InputError, self.journal().entries)
-        self.assertIn('not a regular file', str(error))
-
-
-class HostileTest(Case):
-
-    @settings(max_examples=100, deadline=None)
-    @given(st.binary(max_size=200) | st.text().map(str.encode), st.booleans())
-    def test_any_old_file_is_read_or_refused_in_a_sentence(self, text, ours):
-        self.old.write_bytes((HEADER.encode() if ours else b'') + text)
-        try:
-            self.journal().entries()
-        except errors.InputError as exc:
-            self.assertIn(str(self.old), str(exc))

@@ -41,8 +41,7 @@ def text(conf: cfg.ConfigOpts, planned: pn.Planned, now: float,
     entries: tuple[jn.Entry, ...] = ()
     lead, hours, plans = None, {}, []
     if settings.state_dir.is_dir():
-        kept = journal.Journal(adapters.database(conf), lambda: now,
-                               settings.old_journal_file)
+        kept = journal.Journal(adapters.database(conf), lambda: now)
         entries = clock_skew.corrected(kept.entries(), now)
         lead, hours = kept.leader(), _hours(conf, now, say)
         plans = of_plans.standings(

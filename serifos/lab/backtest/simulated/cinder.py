@@ -217,9 +217,6 @@ class MemoryPlans:
             return plan
         raise errors.InputError(f'There is no plan {plan_id}.')
 
-    def take_over(self, say: Callable[[str], None]) -> None:
-        """There is nothing earlier."""
-
 
 def failed(entries: Sequence[jn.Entry]) -> int:
     """How many migrations failed."""

@@ -64,7 +64,7 @@ class HeadlineTest(testtools.TestCase):
 
     def test_nothing_can_be_done(self):
         found = _words(said(POOLS, [dataclasses.replace(
-            each, movable='a snapshot holds it') for each in HOT]))
+            each, movable=SNAPSHOT) for each in HOT]))
         self.assertIn('Nothing can be moved, though 1 pool is hot: the '
                       'slowest pool, stor1, shows 1.28 ms.', found)
         self.assertIn('100 % of all load may not be moved at all: 100 % '
@@ -193,7 +193,7 @@ class TablesTest(testtools.TestCase):
             self.assertIn(word, line)
 
     def test_refusals_are_counted_by_reason(self):
-        held = [volume(f's{i}', 'stor1@s#s', movable='a snapshot holds it',
+        held = [volume(f's{i}', 'stor1@s#s', movable=SNAPSHOT,
                        workload=wl.Workload(50, 16, q))
                 for i, q in enumerate((2, 9))]
         found = _words(said(POOLS, [*HOT, *held]))
