@@ -5,7 +5,8 @@ Each step of a sequence is a move that the local rule accepts where it is
 made. Of all sequences the :data:`WIDE` best are followed, judged by the
 power mean of the devices' figures, which the hottest decide, with the price
 of the copies added and, of equals, fewer GiB. A longer sequence is taken
-where it lowers that, over the devices that either changes, by :data:`STEP`.
+where it lowers that, over the devices that either changes, by a part of
+``min_gain``, :data:`STEP`.
 """
 
 from __future__ import annotations
@@ -17,12 +18,13 @@ import numpy as np
 
 from serifos.plan import acceptance
 from serifos.plan import copying
+from serifos.plan import limits
 from serifos.plan import outcomes as oc
 from serifos.plan.problem import Floats
 from serifos.plan import state as st
 
 WIDE = 20
-STEP = 0.02
+STEP = 0.2
 POWER = 8
 
 
@@ -58,7 +60,8 @@ def _gains(first: st.State, best: _Sequence, longer: _Sequence) -> bool:
     was, then = (np.nan_to_num(one.state.figure_us) for one in (best, longer))
     start = np.nan_to_num(first.figure_us)
     changed = (was != start) | (then != start)
-    return _power_mean(then[changed]) <= (1 - STEP) * _power_mean(
+    least = max(STEP * first.problem.limits.min_gain, limits.LEAST_GAIN)
+    return _power_mean(then[changed]) <= (1 - least) * _power_mean(
         was[changed])
 
 

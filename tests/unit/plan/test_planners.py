@@ -409,6 +409,14 @@ class RelieveTestCase(testtools.TestCase):
         plan = _plan(relieve, pools, volumes)
         self.assertEqual((4, True), (len(plan.moves), plan.truncated))
 
+    def test_a_further_move_is_made_for_a_fifth_of_min_gain(self):
+        held = volume('held', 'a', 60, movable='pinned')
+        pools, rest = [pool('a'), pool('b')], [
+            volume('half', 'a', 20), volume('bit', 'a', 1)]
+        for min_gain, moved in (0.1, {'half'}), (0.0, {'half', 'bit'}):
+            plan = _plan(relieve, pools, [held, *rest], min_gain=min_gain)
+            self.assertEqual(moved, {move.volume for move in plan.moves})
+
     def test_the_move_that_relieves_most_comes_first(self):
         plan = _plan(relieve, [pool('a'), pool('b')],
                      [volume('t', 'a', 10), volume('u', 'a', 40),
