@@ -60,7 +60,7 @@ def slots(history: hs.History | None,
     return sl.Slots(
         tuple(volume for part in found for volume in part.volumes),
         np.concatenate([part.patterns for part in found]),
-        found[0].percentile, found[0].busy)
+        found[0].busy)
 
 
 def _first(seen: npt.NDArray[np.bool_]) -> int:

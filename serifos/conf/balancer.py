@@ -41,7 +41,7 @@ OPTS = [
         'hot_ratio', default=0.25, min=0.0, max=100.0,
         help='How far, as a fraction, the predicted latency of a pool lies '
              'above the mean of the pools that its volumes may live on for '
-             'it to be hot. Volumes leave hot pools alone. Capability '
+             'it to be hot. Volumes are moved off hot pools only. Capability '
              'serifos_hot_ratio of a backend goes before it.'),
     cfg.IntOpt(
         'window', default=86400, min=0, max=28 * 86400,
@@ -63,31 +63,12 @@ OPTS = [
         help='What pools are compared by. How many requests a '
              'volume asks for is the same wherever it lives; how many of '
              'them are outstanding is not.'),
-    cfg.StrOpt(
-        'demand', default='joint', choices=[
-            ('mean', 'the mean'),
-            ('percentile', 'demand_percentile of its outstanding I/Os'),
-            ('ewma', 'the mean, in which what is demand_half_life old '
-                     'counts half'),
-            ('joint', 'the means of demand_slots parts of a day, in each of '
-                      'which pools are predicted')],
-        help='What a volume is planned as: which figure of its history.'),
-    cfg.FloatOpt(
-        'demand_percentile', default=90.0, min=0.0, max=100.0,
-        help='With demand = percentile.'),
-    cfg.IntOpt(
-        'demand_half_life', default=43200, min=1, max=_MONTH_S,
-        help='Seconds, with demand = ewma.'),
     cfg.IntOpt(
         'demand_slots', default=24, min=1, max=288,
-        help='With demand = joint: parts of a day. Days lie upon one '
-             'another where the window is longer. The fewer they are, the '
-             'faster is planning.'),
-    cfg.FloatOpt(
-        'joint_percentile', min=0.0, max=100.0,
-        help='With demand = joint: the percentile, over the parts of a day, '
-             'of what is predicted for a pool, by which it is judged. '
-             'Unset: the mean.'),
+        help='Parts of a day, in each of which pools are predicted; pools '
+             'are compared by the mean over these. Longer windows are '
+             'averaged by the time of day. Fewer parts make planning '
+             'faster.'),
     cfg.BoolOpt(
         'mend_at_once', default=True,
         help='With window: whether a promise of latency that is broken at '
@@ -98,11 +79,6 @@ OPTS = [
         help='Rounds of serifos-balancer run in a row that a pool must be '
              'hot for, or have a broken promise of latency, before a volume '
              'leaves it; its load is the mean over so many observations.'),
-    cfg.FloatOpt(
-        'correction', default=0.5, min=0.0, max=1.0,
-        deprecated_for_removal=True, deprecated_reason='The level of a pool '
-        'is what its tenants see, as far as that is surer than its model.',
-        help='Ignored.'),
     cfg.IntOpt(
         'max_moves', min=1, max=1000000,
         help='Moves of a plan, where there are up to 20 pools; moves off '

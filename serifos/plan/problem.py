@@ -111,7 +111,7 @@ class Problem:
              for v in volumes)))
         return cls(
             cluster, limits,
-            sl.OverSlots(models, None if slots is None else slots.percentile),
+            sl.OverSlots(models),
             volumes, home,
             np.array([v.size_gib for v in volumes], float),
             np.array([v.attached for v in volumes], np.intp), device,

@@ -19,7 +19,7 @@ ROOT = pathlib.Path(__file__).parents[2]
 
 EMPTY_IS_UNSET = {
     ('balancer', 'max_moves'), ('balancer', 'settle'),
-    ('balancer', 'lock_url'), ('balancer', 'joint_percentile'),
+    ('balancer', 'lock_url'),
     ('balancer', 'excluded_projects'), ('balancer', 'windows'),
     ('balancer', 'max_gib_per_hour'), ('balancer', 'max_gib_per_day'),
     ('balancer', 'max_gib_per_plan'),

@@ -61,7 +61,6 @@ def settings(conf: cfg.ConfigOpts,
     :raises InputError: where the window is under 30 s or over a week
     """
     said, bounded = conf.balancer, limits_of(conf)
-    said.correction  # oslo.config warns of it as it is read
     if window_s is None:
         window_s = float(conf.telemetry.window)
     if not 30 <= window_s <= options.MOST_WINDOW_S:
@@ -85,10 +84,7 @@ def settings(conf: cfg.ConfigOpts,
         planner=said.planner, auto=said.mode != 'advise',
         approved_only=said.mode == 'approve', batch=said.batch,
         parallel=said.parallel, hold=said.hold,
-        demand=demand.Demand(
-            said.demand, said.demand_percentile,
-            float(said.demand_half_life), said.demand_slots,
-            said.joint_percentile, said.hot_by == hb.BUSY),
+        demand=demand.Demand(said.demand_slots, said.hot_by == hb.BUSY),
         history_s=float(said.window), mend_at_once=said.mend_at_once,
         interval_s=said.interval, window_s=window_s,
         settle_s=window_s if said.settle is None else said.settle,

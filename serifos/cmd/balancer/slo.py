@@ -113,7 +113,6 @@ class _Shown:
             'share_pct': self.share, **self._document(now),
             'window': None if past is None else {
                 'seconds': self.settings.history_s,
-                'demand': self.settings.demand.figure,
                 **self._document(past)}}
 
     def text(self, now: list[sp.Supported],
@@ -126,7 +125,7 @@ class _Shown:
             tables += ['', self._table(past, (
                 'The same by what they did in the last '
                 f'{self.settings.history_s / 3600:g} hours, as plans judge '
-                f'pools (demand = {self.settings.demand.figure}).'))]
+                'pools.'))]
         return '\n'.join(tables)
 
     def _document(self, found: list[sp.Supported]) -> dict[str, Any]:

@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a volume is planned as: a figure of its history.
+"""The load of a volume in each part of a day, from its history.
 
-One figure of the whole history (``mean``, ``percentile``, ``ewma``), or, for
-pools to be judged by what their volumes do together, one of each part of a
-day (``joint``). A volume keeps the mix of requests that it has in the mean,
-there of each part; its outstanding I/Os are what the figure is of.
+Pools are judged by what their volumes do together. Days lie upon one another,
+so that a history of several shows what is usual at an hour.
 """
 
 from __future__ import annotations
@@ -19,71 +17,44 @@ from serifos.facts import history as hs
 from serifos.facts import workload as wl
 from serifos.plan.loads import slots as sl
 
-MEAN, PERCENTILE, EWMA, JOINT = FIGURES = (
-    'mean', 'percentile', 'ewma', 'joint')
-
 Bools = npt.NDArray[np.bool_]
 
-_RATES, _RATE, _QUEUED = 5, 3, 4
+_RATES, _QUEUED = 5, 4
 _DAY_S = 86400.0
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Demand:
-    """Which figure of its history a volume is planned as.
+    """How the history of volumes becomes their load.
 
-    :param figure: one of :data:`FIGURES`
-    :param percentile: with ``percentile``, of a volume's outstanding I/Os
-        over the slots of its history
-    :param half_life_s: with ``ewma``, the age at which a slot counts half
-    :param slots: with ``joint``, in how many parts a day is planned
-    :param joint_percentile: with ``joint``, the percentile of a pool's
-        figure over these; None for the mean
+    :param slots: in how many parts a day is planned
     :param busy: whether pools are compared by how busy they are
     """
 
-    figure: str = JOINT
-    percentile: float = 90.0
-    half_life_s: float = 43200.0
     slots: int = 24
-    joint_percentile: float | None = None
     busy: bool = False
 
     @property
     def step_s(self) -> int:
         """Seconds of the slots of a history that this needs."""
-        return 300 if self.figure == JOINT and self.slots > 24 else 3600
+        return 300 if self.slots > 24 else 3600
 
     def of(self, history: hs.Series) -> sl.Slots:
-        """What volumes with such a history are planned as."""
-        values, seconds = _rates(history), history.seconds.T
-        usual = _mean(values, seconds)
-        unknown = _untold(values).any(1)
-        usual[unknown, _QUEUED] = np.nan
-        if self.figure == JOINT:
-            its = folded(history, self.slots)
-            its = np.where(np.isnan(its), usual[:, None], its)
-            return sl.Slots(history.volumes, _patterns(its),
-                            self.joint_percentile, self.busy)
-        if self.figure == EWMA:
-            age_s = history.step_s * np.arange(history.count - 1, -1, -1)
-            usual = _mean(values, seconds * 0.5 ** (age_s / self.half_life_s))
-            usual[unknown, _QUEUED] = np.nan
-        its = _patterns(usual[:, None])
-        if self.figure == PERCENTILE and history.count:
-            known = ~(np.isnan(values[..., _QUEUED]).all(1) | unknown)
-            its[known, 0, 2] = np.nanpercentile(
-                values[known][..., _QUEUED], self.percentile, axis=1)
-            its[known, 0, 4] = np.nanpercentile(
-                values[known][..., _RATE], self.percentile, axis=1)
-        return sl.Slots(history.volumes, its, busy=self.busy)
+        """The loads of volumes with such a history.
+
+        A part of a day that was not seen is as the mean of the others.
+        """
+        values, its = _rates(history), folded(history, self.slots)
+        usual = _mean(values, history.seconds.T)
+        usual[_untold(values).any(1), _QUEUED] = np.nan
+        its = np.where(np.isnan(its), usual[:, None], its)
+        return sl.Slots(history.volumes, _patterns(its), self.busy)
 
 
 def folded(history: hs.Series, slots: int) -> sl.Floats:
     """The mean of each part of a day: float[volumes, slots, rates].
 
-    Days lie upon one another, so that a history of several shows what is
-    usual at an hour. NaN for a part of which nothing is known; the requests
+    NaN for a part of which nothing is known; the requests
     outstanding, too, for one with requests of which that is not.
     """
     values, seconds = _rates(history), history.seconds.T

@@ -3,8 +3,8 @@
 
 Volumes that are busy at different hours share a pool better than two that
 are busy together. So a Load is kept for each slot; Loads of a slot add, a
-pool is predicted for each slot, and its figure is the mean or a percentile
-of what is predicted: never a sum of percentiles.
+pool is predicted for each slot, its latency is the mean of these, and the
+figure by which it is compared their root mean square.
 """
 
 from __future__ import annotations
@@ -43,13 +43,11 @@ class Slots:
     :param patterns: float[volumes, slots, 5]: write_pct, block_kib,
         outstanding I/Os, random_pct and requests per second; NaN for a slot
         of which nothing is known
-    :param percentile: of a pool's figure over slots, None for the mean
     :param busy: whether pools are compared by how busy they are
     """
 
     volumes: tuple[str, ...]
     patterns: Floats
-    percentile: float | None = None
     busy: bool = False
 
     @property
@@ -93,19 +91,14 @@ class OverSlots:
     """Predictions for Loads of slots, reduced to one figure.
 
     As of :class:`.predictions.Predictions`, with one axis more.
-
-    :param percentile: over slots, None for the mean
     """
 
     models: pr.Predictions
-    percentile: float | None = None
 
     def one(self, figures: Floats) -> Floats:
         """float[n] of float[n, slots]; the order of slots is no matter."""
         if figures.shape[1] == 1:
             return figures[:, 0]
-        if self.percentile is not None:
-            return np.percentile(figures, self.percentile, axis=1)
         ordered = np.sort(figures, axis=1)
         least = ordered[:, 0]
         return least + (ordered - least[:, None]).mean(axis=1)
@@ -164,7 +157,11 @@ class OverSlots:
             np.repeat(pools, slots), flat, _flat(own))
         if self.models.hot_by != hb.BUSY:
             found[flat[:, 0] == 0] = 0.0
-        return self.one(found.reshape(-1, slots))
+        found = found.reshape(-1, slots)
+        greatest = found.max(axis=1)
+        some = np.where(greatest > 0, greatest, 1.0)
+        # By the greatest: the figure of equal slots is exactly that of one.
+        return greatest * np.sqrt(self.one((found / some[:, None]) ** 2))
 
 
 def present(volumes: Sequence[cl.Volume]) -> list[wl.Workload | None]:

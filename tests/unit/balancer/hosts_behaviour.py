@@ -6,7 +6,6 @@ from __future__ import annotations
 import fixtures
 
 from serifos.database import connection
-from serifos.files import documents
 from tests.unit.balancer.cloud import A
 from tests.unit.balancer.cloud import busy
 from tests.unit.balancer.cloud import record
@@ -100,21 +99,6 @@ class Behaviour:
     def test_the_same_moves_are_one_plan_for_both(self):
         first = self.round_on('one')
         self.assertEqual(first.id, self.round_on('two').id)
-
-    def test_what_an_earlier_release_left_on_a_host_is_known_to_all(self):
-        plan = self.round_on('one')
-        self.shared.run(lambda connection: connection.exec_driver_sql(
-            'drop table serifos_plans'))
-        old = self.dir / 'two' / 'plans'
-        old.mkdir()
-        documents.write_plan(old / f'{plan.id}.json', plan)
-        self.assertIn(plan.id, self.say('two', 'plans'))
-        self.assertNotIn(plan.id, self.say('one', 'plans'))
-        self.say('two', 'approve', plan.id)
-        self.assertIn(plan.id, self.say('one', 'plans'))
-        self.round_on('one')
-        self.assertEqual([plan.moves[0].volume], self.asked())
-        self.assertFalse((self.dir / 'one' / 'plans').exists())
 
     def test_no_file_of_a_plan_is_written(self):
         self.round_on('one')

@@ -138,14 +138,6 @@ class DecidingTestCase(_Case):
             day, {'u': [], 'v': [], 'w': []}, day, day)]
         self.assertEqual([0, 0, 0, 1], found)
 
-    def test_volumes_of_different_hours_stay_together(self):
-        self.set(demand=dm.Demand('joint', slots=2, joint_percentile=100.0))
-        night, day = range(12), range(12, 24)
-        apart = {'u': day, 'v': night, 'w': HOURS}
-        together = {'u': day, 'v': day, 'w': []}
-        self.assertEqual([], self.moved(**apart))
-        self.assertEqual(1, len(self.moved(**together)))
-
 
 class PromisesTestCase(_Case):
     """u is promised what it does not see beside v at present."""

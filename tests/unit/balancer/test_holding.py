@@ -104,8 +104,8 @@ class HoldingTestCase(testtools.TestCase):
 
     @hs(max_examples=6, deadline=None)
     @given(st.integers(0, 1 << 32), st.sampled_from((
-        dm.Demand('mean'), dm.Demand('joint', slots=4),
-        dm.Demand('joint', slots=4, busy=True))),
+        dm.Demand(slots=1), dm.Demand(slots=4),
+        dm.Demand(slots=4, busy=True))),
         st.sampled_from((1, 3)))
     def test_days_move_little(self, seed, demand, days):
         found = _Rounds(seed, demand=demand,

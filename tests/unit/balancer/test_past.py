@@ -82,13 +82,12 @@ class PastTestCase(testtools.TestCase):
         self.assertIsNotNone(self.slots('u'))
 
     def test_parts_are_one(self):
-        whole = self.slots(*'uxvw', joint_percentile=90.0)
+        whole = self.slots(*'uxvw')
         for name in 'READ_AT_ONCE', 'REDUCED_AT_ONCE':
             for most in 1, 2 * 7 * 24:
                 self.patch(past, name, most)
-                found = self.slots(*'uxvw', joint_percentile=90.0)
+                found = self.slots(*'uxvw')
                 self.assertEqual(whole.volumes, found.volumes)
-                self.assertEqual(90.0, found.percentile)
                 np.testing.assert_array_equal(
                     whole.patterns, found.patterns)
 
@@ -104,5 +103,3 @@ class PastTestCase(testtools.TestCase):
         for slots, step_s in (1, 3600), (24, 3600), (25, 300), (288, 300):
             self.slots('u', slots=slots)
             self.assertEqual(step_s, self.history.asked[-1][2])
-        self.slots('u', figure='mean', slots=288)
-        self.assertEqual(3600, self.history.asked[-1][2])

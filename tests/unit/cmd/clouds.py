@@ -30,7 +30,9 @@ def cloud(pools, seed=0):
                 'project_id': 'p' * 32,
                 'server': f'server-{i}', 'volume_type': 'gold',
                 'size_gib': rng.choice((20, 100)), 'max_latency_us': 5000,
-                'movable': 'a snapshot holds it' if n == 3 else True,
+                **({'movable': 'a snapshot holds it',
+                    'movable_code': 'snapshots'} if n == 3 else
+                   {'movable': True}),
                 'workload': {
                     'write_pct': 30, 'iodepth': rng.uniform(0.15, 0.9),
                     'block_kib': 128 if i % 10 == 0 else 8}})

@@ -161,7 +161,8 @@ class ExplainTest(case.DirectoryCase):
         self.assertIn('node4@ssd#ssd has 1 GiB free, 60 needed', first)
 
     @ddt.data(
-        ({'movable': 'a snapshot holds it'}, 'It may not be moved: a '
+        ({'movable': 'a snapshot holds it',
+          'movable_code': 'snapshots'}, 'It may not be moved: a '
          'snapshot holds it (what changes it: delete them: Cinder'),
         ({'workload': None}, 'Nothing is known of its activity.'),
         ({'workload': {'write_pct': 5, 'block_kib': 4, 'iodepth': 0}},

@@ -3,8 +3,6 @@
 
 import json
 
-import fixtures
-
 from serifos.cmd.balancer import adapters
 from serifos import conf
 from tests.unit.cmd import test_balancer_plan
@@ -82,10 +80,3 @@ class PacedTest(test_balancer_status.Case):
     def test_a_plan_copies_so_much(self):
         self.say('max_gib_per_plan = 70')
         self.assertEqual([60], [each['size_gib'] for each in self.moves()])
-
-    def test_who_sets_correction_is_told_that_it_is_ignored(self):
-        log = self.useFixture(fixtures.FakeLogger())
-        self.say('correction = 0.2')
-        adapters.settings(conf.load([str(self.file)]))
-        self.assertIn('Option "correction" from group "balancer" is '
-                      'deprecated for removal', log.output)

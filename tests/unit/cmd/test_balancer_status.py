@@ -172,10 +172,8 @@ class StatusTest(Case):
                          self.run_verb('show', file))
 
     def test_looking_at_plans_writes_nothing(self):
-        self.stored.keep(plan('one', self.now), self.now, self.fail)
-        old = self.dir / 'plans'
-        old.mkdir()
-        documents.write_plan(old / 'two.json', plan('two', self.now - 60))
+        for name, made in ('two', self.now - 60), ('one', self.now):
+            self.stored.keep(plan(name, made, volume=name), made, self.fail)
         before = {path: path.stat().st_mtime_ns
                   for path in self.dir.rglob('*')}
         self.assertRegex(self.run_verb('plans'),

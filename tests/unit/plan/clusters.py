@@ -138,14 +138,13 @@ def _cluster(rng: random.Random, most_pools: int,
     return cl.Cluster(tuple(pools), tuple(volumes))
 
 
-def slots(cluster: cl.Cluster, rng: random.Random, number: int,
-          percentile: float | None = None) -> sl.Slots:
+def slots(cluster: cl.Cluster, rng: random.Random, number: int) -> sl.Slots:
     """What the known volumes did in slots, at random; of some nothing."""
     seen = [v.id for v in cluster.volumes
             if v.workload is not None and rng.random() < 0.9]
     rows = [[_slot(rng) for _ in range(number)] for _ in seen]
     return sl.Slots(tuple(seen), np.array(rows, float).reshape(
-        len(seen), number, 4), percentile)
+        len(seen), number, 4))
 
 
 def _slot(rng: random.Random) -> tuple[float, ...]:

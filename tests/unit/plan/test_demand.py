@@ -40,33 +40,18 @@ class DemandTestCase(testtools.TestCase):
         return demand.of(series(*volumes, **more)).patterns[..., 2].tolist()
 
     def test_the_mix_is_that_of_the_mean(self):
-        for figure in dm.FIGURES:
-            found = dm.Demand(figure).of(series(scaled(1, 3, 0))).patterns
-            np.testing.assert_allclose(
-                found[0, 0, [0, 1, 3]], [75, 64, 100], err_msg=figure)
+        found = dm.Demand().of(series(scaled(1, 3, 0))).patterns
+        np.testing.assert_allclose(found[0, 0, [0, 1, 3]], [75, 64, 100])
 
     def test_the_mean_leaves_out_what_is_not_known(self):
         self.assertEqual([[16.0]], self.queued(
-            dm.Demand('mean'), [*scaled(1), NOTHING, *scaled(3)]))
+            dm.Demand(slots=1), [*scaled(1), NOTHING, *scaled(3)]))
 
     def test_a_slot_that_was_seen_in_part_counts_by_its_seconds(self):
         its = series(scaled(1, 6))
         its.sums[:, 1] /= 4
-        for figure in 'mean', 'joint':
-            self.assertAlmostEqual(8 * 2.0, dm.Demand(
-                figure, slots=1).of(its).patterns[0, 0, 2])
-
-    def test_a_percentile_is_of_outstanding_requests(self):
-        for percentile, wanted in (0, 0.0), (50, 8.0), (100, 80.0):
-            self.assertEqual([[wanted]], self.queued(
-                dm.Demand('percentile', percentile),
-                [*scaled(0, 1, 10), NOTHING]))
-
-    def test_a_slot_counts_half_at_its_half_life(self):
-        found = self.queued(dm.Demand('ewma', half_life_s=2 * HOUR),
-                            scaled(4, 0, 1))
         self.assertAlmostEqual(
-            8 * (4 * 0.5 + 1) / (0.5 + 0.5 ** 0.5 + 1), found[0][0])
+            8 * 2.0, dm.Demand(slots=1).of(its).patterns[0, 0, 2])
 
     def test_days_lie_upon_one_another(self):
         found = dm.folded(series(
@@ -75,38 +60,32 @@ class DemandTestCase(testtools.TestCase):
 
     def test_an_unknown_part_of_a_day_is_as_the_mean(self):
         self.assertEqual([[16, 32, 24, 24]], self.queued(
-            dm.Demand('joint', slots=4), scaled(2, 4), step_s=6 * HOUR))
+            dm.Demand(slots=4), scaled(2, 4), step_s=6 * HOUR))
 
     def test_an_unknown_volume_stays_unknown(self):
-        for figure in dm.FIGURES:
-            found = dm.Demand(figure).of(series(
-                scaled(1, 1), [NOTHING, NOTHING]))
-            self.assertTrue(np.isnan(found.patterns[1, :, 2]).all(), figure)
+        found = dm.Demand().of(series(scaled(1, 1), [NOTHING, NOTHING]))
+        self.assertTrue(np.isnan(found.patterns[1, :, 2]).all())
 
     def test_requests_that_take_nobody_knows_how_long_are_not_idleness(self):
         """An idle part says nothing about a busy one; the present stands."""
         its = series(scaled(0, 1), scaled(1, 1), step_s=12 * HOUR)
         its.sums[5:, 1, 0] = np.nan
-        for figure in dm.FIGURES:
-            demand = dm.Demand(figure, slots=2)
-            found = demand.of(its).patterns
-            self.assertTrue(np.isnan(found[0, -1, 2]), figure)
-            self.assertEqual(8.0, found[1, -1, 2], figure)
-            self.assertAlmostEqual(64.0, found[0, -1, 1], msg=figure)
+        found = dm.Demand(slots=2).of(its).patterns
+        self.assertTrue(np.isnan(found[0, -1, 2]))
+        self.assertEqual(8.0, found[1, -1, 2])
+        self.assertAlmostEqual(64.0, found[0, -1, 1])
         self.assertEqual(0.0, found[0, 0, 2])
 
     def test_nor_is_it_on_another_day(self):
         its = series(scaled(0, 1, 1, 1), step_s=12 * HOUR)
         its.sums[5:, 2, 0] = np.nan
-        found = dm.Demand('joint', slots=2).of(its).patterns
+        found = dm.Demand(slots=2).of(its).patterns
         self.assertTrue(np.isnan(found[0, 0, 2]))
         self.assertEqual(8.0, found[0, 1, 2])
 
     def test_an_empty_history_tells_nothing(self):
-        for figure in dm.FIGURES:
-            found = dm.Demand(figure).of(fh.Series.empty(
-                'u', 0, 0, 3600))
-            self.assertTrue(np.isnan(found.patterns[..., 2]).all(), figure)
+        found = dm.Demand().of(fh.Series.empty('u', 0, 0, 3600))
+        self.assertTrue(np.isnan(found.patterns[..., 2]).all())
 
     @settings(max_examples=60, deadline=None)
     @given(hs.integers(0, 1 << 32), hs.integers(1, 60),
@@ -128,7 +107,7 @@ class PlannedTestCase(testtools.TestCase):
         cluster = cl.Cluster((cl.Pool('p'),), tuple(
             cl.Volume(name, 'p', 1, workload=seen)
             for name, seen in (('u', now), ('v', now), ('w', None))))
-        slots = dm.Demand('joint', slots=2).of(series(
+        slots = dm.Demand(slots=2).of(series(
             scaled(1, 3), [NOTHING, NOTHING], scaled(1, 1),
             step_s=12 * HOUR))
         found = dm.planned(cluster, slots)

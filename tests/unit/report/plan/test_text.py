@@ -9,6 +9,7 @@ import testtools
 from serifos.balancer import outlook
 from serifos.balancer import planning
 from serifos.facts import cluster as cl
+from serifos.facts import reason
 from serifos.facts import workload as wl
 from serifos.plan import limits as lm
 from serifos.plan import relieve
@@ -21,6 +22,7 @@ from tests.unit.plan.clusters import volume
 
 HOT = tuple(volume(f'v{i}', 'stor1@s#s', 64, size_gib=50) for i in range(2))
 POOLS = pool('stor1@s#s'), pool('stor2@s#s')
+SNAPSHOT = reason.Reason('a snapshot holds it', 'snapshots')
 
 
 def seen(pools, volumes, limits=lm.Limits()):
