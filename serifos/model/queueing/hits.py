@@ -135,6 +135,26 @@ def shares(every: Mapping[str, Found]) -> dict[str, cases.Share]:
     return {label: one.share for label, one in every.items() if one.share}
 
 
+def media(every: Sequence[Judged],
+          known: Mapping[str, cases.Share]) -> dict[int, float]:
+    """Run → the share of its mean time that its requests spend at the media.
+
+    Of runs of one outstanding request, which waits for no other: the quick
+    mode is the time at the cache, the slow one that and the time at the
+    media.
+
+    :param known: class → the share of its requests that need the media
+    """
+    found = {}
+    for seen in (one.seen for one in every):
+        its = known.get(seen.label)
+        if its and seen.parted and round(seen.clients) <= 1:
+            quick, slow = seen.parted.means_us
+            p1 = its.p1 if its.p1_few is None else its.p1_few
+            found[seen.run] = 1 - quick / (quick + p1 * (slow - quick))
+    return found
+
+
 def of_runs(every: Sequence[Judged], runs: int) -> Floats:
     """The share of each run's requests that missed: float[runs].
 
