@@ -45,7 +45,7 @@ def data(loads: Sequence[wl.Load], y: Floats, gib: Floats | None,
     clients = np.maximum(load.sum_iodepth, 1.0)
     return search.Data(clients, y, np.column_stack(rows), tuple(labels),
                        _visits(clients, [label for label, *_ in labels],
-                               shares), media)
+                               shares, load.count), media)
 
 
 def merged(data: search.Data, nearest: Mapping[str, str]) -> search.Data:
@@ -66,12 +66,15 @@ def merged(data: search.Data, nearest: Mapping[str, str]) -> search.Data:
 
 
 def _visits(clients: Floats, labels: Sequence[str],
-            shares: Mapping[str, cases.Share]) -> Floats | None:
+            shares: Mapping[str, cases.Share], volumes: Floats
+            ) -> Floats | None:
     """The share of the requests that come to the media, over p1."""
     found = np.ones((len(clients), len(labels)))
     for column, label in enumerate(labels):
         its = shares.get(label)
-        if its is not None and its.p1_few is not None:
+        if its is not None and its.volumes is not None:
+            found[:, column] = np.maximum(0.0, 1 - its.volumes / volumes)
+        elif its is not None and its.p1_few is not None:
             found[clients <= its.clients, column] = its.p1_few / its.p1
     return None if (found == 1).all() else found
 

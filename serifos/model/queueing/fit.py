@@ -122,12 +122,17 @@ def calibrated(loads: Sequence[wl.Load], y: Floats,
     :param media: run → the share of its time at the media, where its two
         modes are those of a cache and of media
     """
-    best = _best(loads, y, gib, stations, alpha, shares, {})
-    if media and stations > 1:
-        apart = _best(loads, y, gib, stations, alpha, shares, media)
-        if best.squares >= _CLEAR * apart.squares:
-            best = apart
-    return _parameters(_stepped(best, alpha, shares), gib, shares)
+    def best(shares: Mapping[str, cases.Share]) -> _Fit:
+        blind, apart = (_best(loads, y, gib, stations, alpha, shares, its)
+                        for its in ({}, media if stations > 1 else {}))
+        return apart if blind.squares >= _CLEAR * apart.squares else blind
+    found = best(shares)
+    spread = {label: its.spread for label, its in shares.items()}
+    if spread != shares and any(load.count > 1 for load in loads):
+        other = best(spread)
+        if other.squares < found.squares:
+            found, shares = other, spread
+    return _parameters(_stepped(found, alpha, shares), gib, shares)
 
 
 def _best(loads: Sequence[wl.Load], y: Floats, gib: Floats | None,
@@ -160,7 +165,8 @@ def _stepped(best: _Fit, alpha: float,
              shares: Mapping[str, cases.Share]) -> _Fit:
     """The fit with the work that steps up with the clients, if it does."""
     for label in dict(columns.by_size(best.data.labels)):
-        if label in shares and shares[label].clients is not None:
+        if label in shares and (shares[label].clients is not None
+                                or shares[label].volumes is not None):
             continue
         step = steps.best(best.data, best.theta, label)
         if step is not None:
@@ -231,7 +237,9 @@ def _parameters(best: _Fit, gib: Floats | None,
             label: share.clients for label, share in its.items()
             if share.clients is not None}},
         'p1_few': {label: share.p1_few for label, share in its.items()
-                   if share.p1_few is not None}}
+                   if share.p1_few is not None},
+        'cached_volumes': {label: share.volumes for label, share in its.items()
+                           if share.volumes is not None}}
     return {'stations': {
         name: {label: steps.short(row) for label, row in of.items()}
         for name, of in stations.items()},
