@@ -90,20 +90,27 @@ class FileSetRuns:
         Of several file sets, those on the largest of these runs count: the
         model is of that.
         """
-        some = np.arange(len(self.data.y)) if train is None else train
+        return hits.found(self._judged(
+            np.arange(len(self.data.y)) if train is None else train))
+
+    def _judged(self, some: Ints) -> list[hits.Judged]:
         runs = set(some.tolist())
         judged = hits.judged([one for one in self.times if one.run in runs])
         if self.gib is not None:
             runs = set(some[self.gib[some] == self.gib[some].max()].tolist())
-        return hits.found([one for one in judged if one.seen.run in runs])
+        return [one for one in judged if one.seen.run in runs]
 
     def calibrated(self, train: Ints,
                    given: Mapping[str, float]) -> dict[str, Any]:
         """The parameters fitted to the runs of these indices."""
+        judged = self._judged(train)
+        shares = hits.shares(hits.found(judged))
+        media = hits.media(judged, shares)
         return queueing_fit.calibrated(
             [self.data.loads[i] for i in train], self.data.y[train],
-            None if self.gib is None else self.gib[train],
-            shares=hits.shares(self.hits(train)), **given)
+            None if self.gib is None else self.gib[train], shares=shares,
+            media={i: media[run] for i, run in enumerate(train.tolist())
+                   if run in media}, **given)
 
     def predictions(self, parameters: Mapping[str, Any],
                     test: Ints) -> Floats:

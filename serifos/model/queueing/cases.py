@@ -8,6 +8,7 @@ more. Standard library only: cinder-scheduler loads this module.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from collections.abc import Mapping
 import dataclasses
 import math
@@ -46,12 +47,31 @@ class Share:
     :param p1: of many clients, or of any number
     :param p1_few: of up to ``clients``; None where there is one case
     :param most: the clients up to which it was seen
+    :param volumes: how many volumes' data the cache holds, where they share
+        it evenly; p1 is 1 then
+    :param single: whether only runs of a single volume tell it
     """
 
     p1: float
     p1_few: float | None = None
     clients: float | None = None
     most: float = math.inf
+    volumes: float | None = None
+    single: bool = False
+
+    @property
+    def spread(self) -> Share:
+        """The same where a cache seen with one volume is of all volumes."""
+        return dataclasses.replace(
+            self, p1=1.0, volumes=1 - self.p1) if (
+                self.single and self.p1_few is None) else self
+
+    @property
+    def alone(self) -> float:
+        """Of a single outstanding request."""
+        if self.volumes is not None:
+            return max(0.0, 1 - self.volumes)
+        return self.p1 if self.p1_few is None else self.p1_few
 
     def stepped(self, clients: float) -> Share:
         """The same where the work steps up after so many clients.
@@ -73,6 +93,7 @@ class Cases:
     :param few: the most clients of case s1, or None
     :param p1: the share of the requests that need the media
     :param p1_few: the same of few clients
+    :param cached_volumes: how many volumes' data the cache holds, or None
     """
 
     gib: float = 1.0
@@ -80,6 +101,12 @@ class Cases:
     few: float | None = None
     p1: float = 1.0
     p1_few: float = 1.0
+    cached_volumes: float | None = None
+
+    def missing(self, volumes: Any, larger: Callable[[Any, Any], Any]) -> Any:
+        """What p1 is multiplied by where volumes share the cache evenly."""
+        return 1.0 if self.cached_volumes is None else larger(
+            0.0, 1 - self.cached_volumes / larger(volumes, 1.0))
 
     def times(self, row: Mapping[str, float], few: bool = False) -> Times:
         """The times of a request at a station.
@@ -117,12 +144,17 @@ class Cases:
         both = self.times(row, True) != self.times(row) or (
             is_media and self.p1_few != self.p1)
         return [(words, kinds.formula(zip(times, _SYMBOLS)) + (
-            f' (p1 {share:.3g})' if share != 1 else ''))
+            f' (p1 {share:.3g})' if share != 1 else self._shared * is_media))
             for words, its, few in (self if both else dataclasses.replace(
                 self, few=None))._each()
             for times in [its.times(row, few)] if any(times)
             for share in [
                 (self.p1_few if few else self.p1) if is_media else 1.0]]
+
+    @property
+    def _shared(self) -> str:
+        return '' if self.cached_volumes is None else (
+            f' (p1 1 - {self.cached_volumes:.3g} / volumes)')
 
     def _each(self) -> list[tuple[str, Cases, bool]]:
         of_size = [('', self)]
@@ -149,7 +181,8 @@ def read(parameters: Mapping[str, Any], classes: tuple[str, ...]
     checks.figure('file_set_gib', gib, checks.MOST)
     given = {}
     for name, most in (('p1', 1.0), ('p1_few', 1.0), ('few_clients',
-                       checks.MOST), ('cached_gib', checks.MOST)):
+                       checks.MOST), ('cached_gib', checks.MOST),
+                       ('cached_volumes', checks.MOST)):
         given[name] = checks.mapping(
             parameters.get(name) or {}, name, classes)
         for label, value in given[name].items():
@@ -160,7 +193,8 @@ def read(parameters: Mapping[str, Any], classes: tuple[str, ...]
         found[label] = Cases(
             gib, given['cached_gib'].get(label),
             given['few_clients'].get(label), p1,
-            given['p1_few'].get(label, p1))
+            given['p1_few'].get(label, p1),
+            given['cached_volumes'].get(label))
     for label in given['p1_few']:
         _refuse_unbounded(label, found[label], 'p1_few')
     return found

@@ -6,6 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
+import dataclasses
+import types
 from typing import Any
 
 import numpy as np
@@ -21,11 +23,14 @@ Floats = npt.NDArray[np.float64]
 
 def data(loads: Sequence[wl.Load], y: Floats, gib: Floats | None,
          cached: Mapping[str, float],
-         shares: Mapping[str, cases.Share]) -> search.Data:
+         shares: Mapping[str, cases.Share],
+         media: Mapping[int, float] = types.MappingProxyType({})
+         ) -> search.Data:
     """The runs on file sets of the sizes ``gib``.
 
     :param cached: class → the largest of case s1, where it has one
     :param shares: class → the share of its requests that need the media
+    :param media: run → the share of its time at the media, where known
     """
     load = wl.Load(*np.array([load.vector for load in loads]).T)
     parts, kib = queueing.mix(load, np.maximum)
@@ -40,7 +45,7 @@ def data(loads: Sequence[wl.Load], y: Floats, gib: Floats | None,
     clients = np.maximum(load.sum_iodepth, 1.0)
     return search.Data(clients, y, np.column_stack(rows), tuple(labels),
                        _visits(clients, [label for label, *_ in labels],
-                               shares))
+                               shares, load.count), media)
 
 
 def merged(data: search.Data, nearest: Mapping[str, str]) -> search.Data:
@@ -54,19 +59,22 @@ def merged(data: search.Data, nearest: Mapping[str, str]) -> search.Data:
     rows, media = (np.column_stack([
         each[:, its].sum(axis=1) for its in alike.values()])
         for each in data.each[1:3])
-    return search.Data(
-        data.clients, data.y, rows, tuple(alike),
-        None if data.visits is None else np.divide(
+    return dataclasses.replace(
+        data, rows=rows, labels=tuple(alike),
+        visits=None if data.visits is None else np.divide(
             media, rows, out=np.ones_like(rows), where=rows > 0))
 
 
 def _visits(clients: Floats, labels: Sequence[str],
-            shares: Mapping[str, cases.Share]) -> Floats | None:
+            shares: Mapping[str, cases.Share], volumes: Floats
+            ) -> Floats | None:
     """The share of the requests that come to the media, over p1."""
     found = np.ones((len(clients), len(labels)))
     for column, label in enumerate(labels):
         its = shares.get(label)
-        if its is not None and its.p1_few is not None:
+        if its is not None and its.volumes is not None:
+            found[:, column] = np.maximum(0.0, 1 - its.volumes / volumes)
+        elif its is not None and its.p1_few is not None:
             found[clients <= its.clients, column] = its.p1_few / its.p1
     return None if (found == 1).all() else found
 

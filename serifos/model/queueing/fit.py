@@ -8,8 +8,9 @@ their terms of p > 0.05.
 The times of a dataset are end-to-end, so that the coefficients of both
 stations are sought at once: least squares of the *relative* error, no
 coefficient negative, by Gauss-Newton steps that are least squares of their
-own. A model has two stations where they fit better than one by Schwarz's
-criterion.
+own. The two modes of a single request's distribution are the times at each
+station, and are fitted with them. Without these a model has two stations where
+they fit better than one by Schwarz's criterion.
 """
 
 from __future__ import annotations
@@ -45,7 +46,8 @@ _LEAST_SIZES = 3
 # evidence), and what the squares of the misfit may be with it, of those
 # without. The criterion alone takes for a step what no network says of a
 # device: 9 of 24 random devices without any had one, and 4 of them were
-# predicted worse.
+# predicted worse. Times at the stations count unless without them the squares
+# are less than that half.
 _STRONG = 6.0
 _CLEAR = 0.5
 
@@ -71,7 +73,8 @@ class _Fit:
 
     @property
     def squares(self) -> float:
-        misfit = self.data.misfit(self.theta)
+        """Of the relative errors end to end."""
+        misfit = self.data.misfit(self.theta)[:len(self.data.y)]
         return float(misfit @ misfit)
 
     @property
@@ -93,14 +96,17 @@ def fit(loads: Sequence[wl.Load], y: Floats,
     :param stations: 1, or 2 where the runs tell them apart
     :param alpha: the p-value above which a term is removed
     """
-    return calibrated(loads, y, None, stations, alpha, hits.shares(
-        hits.found(hits.judged(hits.times(samples)))))
+    judged = hits.judged(hits.times(samples))
+    shares = hits.shares(hits.found(judged))
+    return calibrated(loads, y, None, stations, alpha, shares,
+                      hits.media(judged, shares))
 
 
 def calibrated(loads: Sequence[wl.Load], y: Floats,
                gib: Floats | None = None, stations: float = 2,
                alpha: float = 0.05,
-               shares: Mapping[str, cases.Share] = types.MappingProxyType({})
+               shares: Mapping[str, cases.Share] = types.MappingProxyType({}),
+               media: Mapping[int, float] = types.MappingProxyType({})
                ) -> dict[str, Any]:
     """The same from runs on file sets of several sizes (Eq. 2 and 3).
 
@@ -113,20 +119,42 @@ def calibrated(loads: Sequence[wl.Load], y: Floats,
     :param gib: float[n], the file set of each run, None where all are alike
     :param shares: class → the share of its requests that need the media,
         where it is known
+    :param media: run → the share of its time at the media, where its two
+        modes are those of a cache and of media
     """
-    found = _networks(columns.data(loads, y, gib, {}, shares), {}, stations,
-                      alpha)
+    def best(shares: Mapping[str, cases.Share]) -> _Fit:
+        blind, apart = (_best(loads, y, gib, stations, alpha, shares, its)
+                        for its in ({}, media if stations > 1 else {}))
+        return apart if blind.squares >= _CLEAR * apart.squares else blind
+    found = best(shares)
+    spread = {label: its.spread for label, its in shares.items()}
+    if spread != shares and any(load.count > 1 for load in loads):
+        other = best(spread)
+        if other.squares < found.squares:
+            found, shares = other, spread
+    return _parameters(_stepped(found, alpha, shares), gib, shares)
+
+
+def _best(loads: Sequence[wl.Load], y: Floats, gib: Floats | None,
+          stations: float, alpha: float, shares: Mapping[str, cases.Share],
+          media: Mapping[int, float]) -> _Fit:
+    found = _networks(columns.data(loads, y, gib, {}, shares, media), {},
+                      stations, alpha)
     if gib is not None and (cached := _cached_gib(loads, y, gib)):
-        data = columns.data(loads, y, gib, cached, shares)
+        data = columns.data(loads, y, gib, cached, shares, media)
         found += [each for each in _networks(data, cached, stations, alpha)
                   if each.cases == columns.by_size(data.labels)]
-    best = min(found, key=lambda each: each.criterion)
-    return _parameters(_stepped(best, alpha, shares), gib, shares)
+    return min(found, key=lambda each: each.criterion)
 
 
 def _networks(data: search.Data, cached: Mapping[str, float],
               stations: float, alpha: float) -> list[_Fit]:
-    """Fits of one station and, where the runs are enough, of two."""
+    """Fits of one station and, where the runs are enough, of two.
+
+    Where the times of visits to the media are known there are two.
+    """
+    if data.media:
+        return [_Fit(*_told_apart(data, search.two, alpha), cached)]
     found = [_Fit(*_told_apart(data, search.single, alpha), cached)]
     if stations > 1 and len(data.y) >= _RUNS_PER_TERM * 4 * len(data.labels):
         found.append(_Fit(*_told_apart(data, search.two, alpha), cached))
@@ -137,7 +165,8 @@ def _stepped(best: _Fit, alpha: float,
              shares: Mapping[str, cases.Share]) -> _Fit:
     """The fit with the work that steps up with the clients, if it does."""
     for label in dict(columns.by_size(best.data.labels)):
-        if label in shares and shares[label].clients is not None:
+        if label in shares and (shares[label].clients is not None
+                                or shares[label].volumes is not None):
             continue
         step = steps.best(best.data, best.theta, label)
         if step is not None:
@@ -208,7 +237,9 @@ def _parameters(best: _Fit, gib: Floats | None,
             label: share.clients for label, share in its.items()
             if share.clients is not None}},
         'p1_few': {label: share.p1_few for label, share in its.items()
-                   if share.p1_few is not None}}
+                   if share.p1_few is not None},
+        'cached_volumes': {label: share.volumes for label, share in its.items()
+                           if share.volumes is not None}}
     return {'stations': {
         name: {label: steps.short(row) for label, row in of.items()}
         for name, of in stations.items()},
@@ -238,9 +269,9 @@ def _cache_first(data: search.Data, theta: Floats) -> list[int]:
 
     Times cannot tell. Media are what works on more requests at once, or
     else what is slower for one alone; a single station is the cache. Where
-    some runs have fewer misses than others, the second station has them.
+    visits to the media are known, the second station has them.
     """
-    if data.visits is not None:
+    if data.media or data.visits is not None:
         return [0, 1]
     a, b = (np.median(data.rows @ theta[:, i].T, axis=0) for i in (0, 1))
     alone = a + b

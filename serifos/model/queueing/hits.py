@@ -51,6 +51,7 @@ class Times:
     :param label: the class of most of its requests
     :param load: of the run, what makes a request slow: clients, KiB
         outstanding, KiB of a request of this workload
+    :param volumes: that were used in the run
     """
 
     run: int
@@ -58,6 +59,7 @@ class Times:
     load: tuple[float, float, float]
     times: distribution.Distribution
     parted: modes.Parted | None
+    volumes: float
 
     @property
     def clients(self) -> float:
@@ -98,6 +100,8 @@ class Found:
             f'{100 * its.p1_few:.2f} % up to {its.clients:g} clients, '
             f'{100 * its.p1:.2f} % '
             'beyond')
+        if its.volumes is not None:
+            p1 = f'1 - {its.volumes:.3g} / volumes'
         return f'{p1} (± {100 * self.deviation:.2f} %), by {by}'
 
 
@@ -135,6 +139,25 @@ def shares(every: Mapping[str, Found]) -> dict[str, cases.Share]:
     return {label: one.share for label, one in every.items() if one.share}
 
 
+def media(every: Sequence[Judged],
+          known: Mapping[str, cases.Share]) -> dict[int, float]:
+    """Run → the share of its mean time that its requests spend at the media.
+
+    Of runs of one outstanding request, which waits for no other: the quick
+    mode is the time at the cache, the slow one that and the time at the
+    media.
+
+    :param known: class → the share of its requests that need the media
+    """
+    found = {}
+    for seen in (one.seen for one in every):
+        its = known.get(seen.label)
+        if its and its.alone and seen.parted and round(seen.clients) <= 1:
+            quick, slow = seen.parted.means_us
+            found[seen.run] = 1 - quick / (quick + its.alone * (slow - quick))
+    return found
+
+
 def of_runs(every: Sequence[Judged], runs: int) -> Floats:
     """The share of each run's requests that missed: float[runs].
 
@@ -159,7 +182,7 @@ def _times(run: int, sample: ds.Sample) -> list[Times]:
     return [Times(
         run, f'{"random" if w.random_pct >= 50 else "sequential"}_{name}',
         (load.sum_iodepth, load.sum_q_s_r + load.sum_q_s_w, w.block_kib),
-        its, modes.parted(its)) for w, its in seen if its]
+        its, modes.parted(its), load.count) for w, its in seen if its]
 
 
 def _all(one: Times, apart: Sequence[Times]) -> float | None:
@@ -191,6 +214,7 @@ def _found(every: Sequence[Judged]) -> Found:
     if len(told) < LEAST or not 0 < y.mean() < 1:
         return Found(None, math.nan, len(told), len(every))
     clients = np.array([one.seen.clients for one in told])
+    volumes = np.array([one.seen.volumes for one in told])
     bounds = [None, *(float(t) for t in np.unique(clients) if LEAST <= (
         clients <= t).sum() <= len(told) - LEAST)]
     best = min(bounds, key=lambda bound: _criterion(y, clients, bound))
@@ -201,16 +225,35 @@ def _found(every: Sequence[Judged]) -> Found:
     expected = np.full(len(y), p1)
     if best is not None:
         expected[clients <= best] = few
+    share = cases.Share(p1, few, best, float(clients.max()),
+                        single=bool(volumes.max() <= 1))
+    held = _held(y, volumes)
+    shared = np.maximum(0.0, 1 - held / volumes)
+    if np.ptp(volumes) and _schwarz(y - shared, 1) < _schwarz(
+            y - expected, 1 if best is None else 3):
+        share, expected = cases.Share(1.0, volumes=held), shared
     deviation = float(np.sqrt(np.mean((y - expected) ** 2)))
-    return Found(cases.Share(p1, few, best, float(clients.max())), deviation,
-                 len(told), len(every))
+    return Found(share, deviation, len(told), len(every))
+
+
+def _held(y: Floats, volumes: Floats) -> float:
+    """How many volumes' data a cache holds that they share evenly.
+
+    By least squares of the shares that hit where some requests miss.
+    """
+    each = 1 / volumes[y > 0]
+    return float(each @ (1 - y[y > 0]) / (each @ each))
 
 
 def _criterion(y: Floats, clients: Floats, bound: float | None) -> float:
     """Schwarz's, of a share that steps after so many clients."""
     parts = [y] if bound is None else [y[clients <= bound],
                                        y[clients > bound]]
-    wrong = sum(float(((part - part.mean()) ** 2).sum()) for part in parts)
-    n = len(y)
-    return n * math.log(wrong / n + _EXACT ** 2) + math.log(n) * (
-        2 * len(parts) - 1)
+    return _schwarz(np.concatenate([part - part.mean() for part in parts]),
+                    2 * len(parts) - 1)
+
+
+def _schwarz(wrong: Floats, parameters: int) -> float:
+    n = len(wrong)
+    return n * math.log(wrong @ wrong / n + _EXACT ** 2) + (
+        math.log(n) * parameters)

@@ -50,10 +50,12 @@ class Parted:
 
     :param cut_us: the time where the valley ends and the slow mode begins
     :param slow: the share of the requests that took longer
+    :param means_us: the mean of the quick mode and that of the slow one
     """
 
     cut_us: float
     slow: float
+    means_us: tuple[float, float]
 
 
 def parted(times: distribution.Distribution) -> Parted | None:
@@ -69,8 +71,13 @@ def parted(times: distribution.Distribution) -> Parted | None:
     (at,), (depth,), (_, slow) = _valleys(within, modes)
     if depth > EMPTY:
         return None
-    return Parted(distribution.end_us(times.first + at) / 2 ** (
-        0.5 / distribution.PER_DOUBLING), slow)
+    half = 2 ** (0.5 / distribution.PER_DOUBLING)
+    us = np.array(times.ends_us) / half
+    quick = np.where(np.arange(len(us)) < at, within, 0.0)
+    quick[at] = within[at] / 2
+    return Parted(float(us[at]), slow, (
+        float(us @ quick / quick.sum()),
+        float(us @ (within - quick) / slow)))
 
 
 def _modes(within: Floats) -> list[_Mode]:

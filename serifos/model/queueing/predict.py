@@ -19,7 +19,8 @@ the file set (Eq. 2-3) is constant for a device, and becomes part of the
 c's. The paper's workloads are of one class; here each request draws its
 class from the mix. Times alone do not tell p1 from μ: their product is what
 is fitted, with a p1 of 1, or of 0 for a class that never needs the media,
-where the distribution of the times does not tell it.
+where the distribution of the times does not tell it. Where it does, its two
+modes tell the times at the stations, too.
 
 Coefficients are not negative, and many clients have no less work each than
 few, so that more of the same workloads, deeper queues or larger blocks never
@@ -98,17 +99,21 @@ class Queueing:
         """The share of a Load's requests that need the media."""
         shares, _ = mix(load)
         return float(sum(
-            share * (its.p1_few if _few(its, load.sum_iodepth) else its.p1)
+            share * its.missing(load.count, max) * (
+                its.p1_few if _few(its, load.sum_iodepth) else its.p1)
             for share, its in zip(shares, self.of_class)))
 
-    def _at(self, load: wl.Load, shares: Any, kib: Any) -> list[Any]:
+    def _at(self, load: wl.Load, shares: Any, kib: Any,
+            larger: Callable[[Any, Any], Any] = max) -> list[Any]:
+        missing = [its.missing(load.count, larger) for its in self.of_class]
         if all(its.few is None for its in self.of_class):
-            return _means(self.works, shares, kib)
+            return _means(self.works, shares, missing, kib)
         few = [share * _few(its, load.sum_iodepth)
                for share, its in zip(shares, self.of_class)]
         more = [share - part for share, part in zip(shares, few)]
-        return [a + b for a, b in zip(_means(self.works_few, few, kib),
-                                      _means(self.works, more, kib))]
+        return [a + b for a, b in zip(
+            _means(self.works_few, few, missing, kib),
+            _means(self.works, more, missing, kib))]
 
     def many(self, loads: npt.NDArray[np.float64]
              ) -> npt.NDArray[np.float64]:
@@ -118,7 +123,7 @@ class Queueing:
         return np.where(
             (load.count > 0) & (load.sum_iodepth > 0),
             two_stations.responses_us(load.sum_iodepth, *self._at(
-                load, *mix(load, np.maximum))), 0.0)
+                load, *mix(load, np.maximum), np.maximum)), 0.0)
 
     def classes(self, loads: npt.NDArray[np.float64]) -> list[str]:
         """As :meth:`.kinds.ClassPredictor.classes` says."""
@@ -165,14 +170,15 @@ def _few(its: cases.Cases, clients: Any) -> Any:
     return 0.0 if its.few is None else (clients <= its.few) * 1.0
 
 
-def _means(works: Works, shares: Any, kib: Any) -> list[Any]:
+def _means(works: Works, shares: Any, missing: Any, kib: Any) -> list[Any]:
     """a and b of each station at a mix; of numbers or of arrays."""
     found = []
-    for of_class in works:
+    at_media = [share * part for share, part in zip(shares, missing)]
+    for of_class, come in zip(works, (shares, at_media)):
         for first in (0, 2):
             found.append(sum(
                 share * (s * c[first] + c[first + 1])
-                for share, s, c in zip(shares, kib, of_class)))
+                for share, s, c in zip(come, kib, of_class)))
     return found
 
 

@@ -7,7 +7,9 @@ of its own, then backward elimination by p-values.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 import dataclasses
+import functools
 
 import numpy as np
 import numpy.typing as npt
@@ -33,6 +35,8 @@ class Data:
     :param labels: the class and the terms (of a, of b) of each column
     :param visits: float[n, m], the share of the requests of a column that
         come to the second station; None where it is the same in all runs
+    :param media: run → the share of its time at the second station, where
+        it is known; of runs of one client, who waits for no other
     """
 
     clients: Floats
@@ -40,6 +44,7 @@ class Data:
     rows: Floats
     labels: tuple[tuple[str, str, str], ...]
     visits: Floats | None = None
+    media: Mapping[int, float] = dataclasses.field(default_factory=dict)
 
     @property
     def each(self) -> tuple[Floats, ...]:
@@ -51,10 +56,31 @@ class Data:
         return [rows @ its for rows, its in zip(
             self.each, theta.reshape(4, -1))]
 
+    @functools.cached_property
+    def runs(self) -> npt.NDArray[np.intp]:
+        """The run of each figure that is fitted: of ``y``, then of a visit."""
+        its = list(self.media)
+        return np.array([*range(len(self.y)), *its, *its])
+
     def misfit(self, theta: Floats) -> Floats:
-        """(predicted - measured) / measured."""
-        return two_stations.responses_us(
-            self.clients, *self.times(theta)) / self.y - 1
+        """(predicted - measured) / measured, of each run and known visit."""
+        return np.concatenate([
+            two_stations.responses_us(
+                self.clients, *self.times(theta)) / self.y - 1,
+            self._visits @ theta - 1])
+
+    @functools.cached_property
+    def _visits(self) -> Floats:
+        """float[2 k, 4 m]: predicted over measured times of k known visits."""
+        its = list(self.media)
+        share = np.array(list(self.media.values()))[:, None]
+        y = self.y[its][:, None]
+        nothing = np.zeros((len(its), 2 * self.rows.shape[1]))
+        cache, media = (np.hstack([each[its]] * 2)
+                        for each in self.each[1:3])
+        return np.vstack([
+            np.hstack([cache / (1 - share) / y, nothing]),
+            np.hstack([nothing, media / share / y])])
 
     def slopes(self, theta: Floats) -> Floats:
         """float[n, 4 m]: of the misfit by the coefficients."""
@@ -65,8 +91,9 @@ class Data:
             each[(i + 1) * n:(i + 2) * n] += step
         here, *there = two_stations.responses_us(
             np.tile(self.clients, 5), *moved).reshape(5, n)
-        return np.hstack([((each - here) / step / self.y)[:, None] * rows
-                          for each, rows in zip(there, self.each)])
+        return np.vstack([np.hstack([
+            ((each - here) / step / self.y)[:, None] * rows
+            for each, rows in zip(there, self.each)]), self._visits])
 
 
 def single(data: Data) -> Floats:
@@ -151,7 +178,7 @@ def pruned(data: Data, theta: Floats, alpha: float) -> Floats:
 def _p_values(data: Data, theta: Floats, kept: npt.NDArray[np.bool_]
               ) -> Floats:
     p = np.zeros(len(theta))
-    free = len(data.y) - int(kept.sum())
+    free = len(data.runs) - int(kept.sum())
     if free > 0:
         slopes, misfit = data.slopes(theta)[:, kept], data.misfit(theta)
         scale = np.maximum(np.sqrt((slopes ** 2).sum(axis=0)), 1e-300)
@@ -164,6 +191,6 @@ def _p_values(data: Data, theta: Floats, kept: npt.NDArray[np.bool_]
 
 def schwarz(data: Data, theta: Floats) -> float:
     """Schwarz's criterion (BIC) of a fit; the least is the best."""
-    n, misfit = len(data.y), data.misfit(theta)
+    n, misfit = len(data.runs), data.misfit(theta)
     return float(n * np.log(max(misfit @ misfit, _EXACT * n))
                  + np.log(n) * (theta > 0).sum())

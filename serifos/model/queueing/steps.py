@@ -51,7 +51,7 @@ def best(data: search.Data, theta: Floats, label: str) -> Step | None:
 
     def squares(clients: float) -> float:
         more = np.hstack([slopes, slopes[:, np.tile(columns, 4)] * (
-            data.clients > clients)[:, None]])
+            data.clients[data.runs] > clients)[:, None]])
         if one:
             more = more[:, np.concatenate([
                 np.arange(slopes.shape[1]) < slopes.shape[1] // 2,

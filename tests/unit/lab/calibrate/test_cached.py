@@ -4,6 +4,7 @@
 import dataclasses
 import functools
 
+import ddt
 import numpy as np
 import testtools
 
@@ -38,6 +39,7 @@ def stepping():
         for q in (1, 2, 4, 8, 10, 12, 14, 16) for kib in (4, 8, 16))])
 
 
+@ddt.ddt
 class NetworkTest(testtools.TestCase):
 
     def test_a_known_share_tells_the_time_of_a_visit(self):
@@ -57,6 +59,19 @@ class NetworkTest(testtools.TestCase):
             for each in (found, blind))
         self.assertTrue(160 < its < 240, its)
         self.assertTrue(160 * 0.3 < others < 240 * 0.3, others)
+
+    @ddt.data(0.3, 0.6, 0.9)
+    def test_stations_have_the_times_of_the_two_modes(self, cached):
+        # 20 µs and 0.4 a KiB of a hit, 180 µs more of a miss; end to end one
+        # station would do.
+        data = calibrate.runs([dataset(run(reads(q, kib), cached, int(q * kib))
+                                       for q in (1, 2) for kib in (
+                                           4, 8, 16, 32, 64))])
+        network = calibrate.predictor(data.calibrated(np.arange(10), _GIVEN))
+        a, b, media_a, media_b = network.of_mix(data.data.loads[1])
+        self.assertAlmostEqual(1, (a + b) / (20 + 0.4 * 8), delta=0.15)
+        self.assertAlmostEqual(
+            1, (media_a + media_b) / (1 - cached) / 180, delta=0.15)
 
     def test_it_steps_up_with_the_clients(self):
         share = stepping().hits()['random_read'].share

@@ -23,6 +23,11 @@ PAPER = {
     'p1': {'random_read': 0.9991},
     'p1_few': {'random_read': 0.4832},
     'few_clients': {'random_read': 30}}
+SHARED = {
+    'stations': {
+        'cache': {'random_read': {'us': 20.0}},
+        'media': {'random_read': {'us': 200.0}}},
+    'cached_volumes': {'random_read': 1.5}}
 _WORK = {
     'stations': {'cache': {'random_read': {
         'us_per_client': 9.0, 'us_per_client_few': 4.0, 'us': 50.0}}},
@@ -53,7 +58,9 @@ def _two_cases(draw):
         'p1': p1,
         'p1_few': {label: value * draw(st.floats(0, 1))
                    for label, value in p1.items()},
-        'few_clients': {label: draw(st.floats(1, 60)) for label in rows}}
+        'few_clients': {label: draw(st.floats(1, 60)) for label in rows},
+        'cached_volumes': {label: draw(st.floats(0, 8)) for label in rows
+                           if draw(st.booleans())}}
 
 
 class FormTest(testtools.TestCase):
@@ -97,6 +104,15 @@ class FormTest(testtools.TestCase):
             ours.many(np.array([load.vector for load in loads])),
             [ours.predict(load) for load in loads], rtol=1e-9, atol=1e-9)
 
+    def test_volumes_share_a_cache_that_holds_one_and_a_half(self):
+        runs = [reads(1), *(samples.load([wl.Workload(0, 4, 1)] * n)
+                            for n in (2, 3))]
+        ours = predictor(SHARED)
+        self.assertEqual([0, 0.25, 0.5], [ours.p1_of(run) for run in runs])
+        self.assertEqual([20, 70, 120], [ours.predict(run) for run in runs])
+        self.assertEqual('200 (p1 1 - 1.5 / volumes)', dict(ours.lines())[
+            'media random_read'])
+
     def test_a_person_reads_both_cases(self):
         lines = dict(predictor(PAPER).lines())
         self.assertEqual('12 t + 180 (p1 0.483)',
@@ -127,6 +143,8 @@ class FileTest(testtools.TestCase):
          'few_clients of random_read of a queueing model is -1'),
         ({'few_clients': [30]}, 'no few_clients'),
         ({'p1_few': {'random_read': 1.5}}, 'from 0 to 1'),
+        ({'cached_volumes': {'random_read': -1}},
+         'cached_volumes of random_read of a queueing model is -1'),
         ({'p1_few': {'trim': 0.5}}, 'no trim'),
         ({'p1': {'random_read': 0.3}},
          'more work of random_read for up to 30 clients than for more'),

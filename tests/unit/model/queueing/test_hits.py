@@ -55,6 +55,18 @@ class ShareTest(testtools.TestCase):
         self.assertIsNone(found.share.p1_few)
         self.assertTrue(0.4 < found.share.p1 < 0.7)
 
+    def test_volumes_share_the_cache(self):
+        found = told([run(reads(1, kib) * volumes, 0.7 / volumes, int(kib))
+                      for volumes in (1, 2, 3) for kib in (4, 8)])
+        its = found['random_read']
+        self.assertAlmostEqual(0.7, its.share.volumes, delta=0.03)
+        self.assertIn(' / volumes (±', its.words)
+
+    def test_volumes_that_share_nothing_do_not(self):
+        found = told([run(reads(1, kib) * volumes, 0.3, int(kib))
+                      for volumes in (1, 2, 3) for kib in (4, 8)])
+        self.assertIsNone(found['random_read'].share.volumes)
+
 
 class WhichRunsTest(testtools.TestCase):
 
@@ -86,9 +98,10 @@ class FitTest(testtools.TestCase):
         plan = alone.AloneFirst(alone.runs(), sequential.Sequential())
         data = modeler.dataset(
             devices.CACHED, modeler.Purpose.CHOSEN, plan.runs, 0)
+        # That more volumes have fewer hits each is in the times alone.
         model = fit.fit(data, 'queueing')
-        self.assertAlmostEqual(
-            0.3, model.parameters['p1']['random_read'], delta=0.02)
+        self.assertAlmostEqual(0.7, model.parameters['cached_volumes'][
+            'random_read'], delta=0.02)
         # The others hardly tell, and nothing at all without distributions.
         for samples_ in (data.samples[16:], [
                 dataclasses.replace(one, seen=()) for one in data.samples]):
