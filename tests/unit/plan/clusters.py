@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import numpy as np
 
 from serifos.facts import cluster as cl
+from serifos.facts import reason
 from serifos.facts import workload as wl
 from serifos.model import model as mm
 from serifos.model import pool_models
@@ -46,6 +47,8 @@ MODELS = {m.name: m for m in (
     model('deep', {'intercept_us': 90, 'sum_q_r': 4, 'sum_q_w': 9,
                    'sum_q_s_r': 2.5, 'sum_q_s_w': 3.25}, 'outstanding'),
     model('apart', samples.APART, 'tenant'))}
+
+ATTACHED = reason.Reason('attached', reason.Code.ATTACHED)
 
 
 def pool(name: str, model: str | None = 'flat', free_gib: float = 1000,
@@ -130,7 +133,7 @@ def _cluster(rng: random.Random, most_pools: int,
             state=rng.choice(('up', 'up', 'up', 'down'))) for p in pools]
         volumes = [dataclasses.replace(
             v, pool=rng.choice((v.pool,) * 9 + ('gone',)),
-            movable=rng.choice((True, True, True, 'attached')),
+            movable=rng.choice((True, True, True, ATTACHED)),
             required_backend_name=rng.choice((None, 's')),
             workload=rng.choice((v.workload,) * 4 + (None, IDLE)))
             for v in volumes]

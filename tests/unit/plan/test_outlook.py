@@ -2,6 +2,7 @@
 """What a plan comes to agrees with the plan itself."""
 
 import dataclasses
+import functools
 
 from hypothesis import example
 from hypothesis import given
@@ -9,6 +10,7 @@ from hypothesis import settings
 import testtools
 
 from serifos.facts import cluster as cl
+from serifos.facts import reason
 from serifos.facts import workload as wl
 from serifos.plan import limits as lm
 from serifos.plan.outlook import outlook as ol
@@ -89,9 +91,12 @@ class OutlookTest(testtools.TestCase):
             return volume(name, 'a', movable=movable, workload=wl.Workload(
                 50, 16, q))
 
+        held = functools.partial(
+            reason.Reason, code=reason.Code.SNAPSHOTS)
         seen = outlook(cl.Cluster((pool('a'), pool('b')), (
-            busy('u', 6, 'a snapshot holds it'), busy('v', 3),
-            busy('w', 2, '2 snapshots hold it'), busy('x', 1, 'Tuesday'))))
+            busy('u', 6, held('a snapshot holds it')), busy('v', 3),
+            busy('w', 2, held('2 snapshots hold it')),
+            busy('x', 1, 'Tuesday'))))
         slow, _ = seen.pools
         self.assertEqual(0.75, slow.frozen)
         self.assertEqual(
