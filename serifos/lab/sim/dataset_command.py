@@ -27,7 +27,7 @@ from serifos.lab.sim import modeler
 from serifos.lab.study import runs as study_runs
 from serifos.model import kinds
 
-_DEVICES = {ssd.name: ssd for ssd in devices.NAMED}
+_DEVICES = {ssd.name: ssd for ssd in (*devices.NAMED, devices.PAGED)}
 _RUNS = 80
 _MOST_RUNS = 10_000
 _MOST_ROUNDS = 100

@@ -163,6 +163,17 @@ class DatasetTest(case.DirectoryCase):
         for model in ('2 separate', '2 sums'):
             self.assertGreater(float(found[model, 'adj. R²']), 0.9)
 
+    @ddt.data(('PAGED', True), ('SSD1', False))
+    @ddt.unpack
+    def test_the_share_of_writes_changes_latency_by_a_ms(self, device, so):
+        """It does by Table 4 of the Serifos paper: 1.4 and 0.9 ms."""
+        self.dataset(device, '--study', '--runs', 40)
+        _, out, _ = command.model(
+            'study', self.dir / 'made.jsonl', '-f', 'json')
+        of_writes, = (row for row in json.loads(out)
+                      if (row['model'], row['term']) == ('linear', 'W'))
+        self.assertEqual(so, float(of_writes['effect_ms']) > 0.9)
+
     @ddt.data(('--runs', 5), ('--sampled', 0), ('--seed', -1),
               ('--mail', 0), ('--rounds', 0), ('--study', '--mail', 3),
               ('--study', '--full'), ('--full', '--counts', '1,2,3,4,5,6'),
