@@ -149,6 +149,13 @@ class DatasetTest(case.DirectoryCase):
         self.assertEqual({8.0, 12.0}, {
             w.block_kib for s in found.samples for w in s.workloads})
 
+    @ddt.data((), ('--study', '--runs', 20), (
+        '--full', '--counts', 2, '--block-kibs', 8))
+    def test_sequential_and_random_workloads_where_asked_for(self, options):
+        found = self.dataset('SSD1', '--random-pcts', '0,100', *options)
+        self.assertLessEqual({0.0, 100.0}, {
+            w.random_pct for s in found.samples for w in s.workloads})
+
     def test_a_study_of_two_blocks(self):
         found = self.dataset('SSD1', '--study', '--block-kibs', '8,16')
         self.assertEqual(220, len(found.samples))
