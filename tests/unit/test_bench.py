@@ -26,9 +26,10 @@ class BenchTestCase(case.DirectoryCase):
         super().setUpClass()
         with mock.patch.object(sys, 'path', [str(BENCH), *sys.path]):
             (cls.clusters, cls.algorithm_1, cls.optimum, cls.history,
-             cls.backtests, cls.bonds) = map(importlib.import_module, (
-                 'clusters', 'algorithm_1', 'optimum', 'history',
-                 'backtests', 'bonds'))
+             cls.backtests, cls.bonds, cls.truth) = map(
+                 importlib.import_module, (
+                     'clusters', 'algorithm_1', 'optimum', 'history',
+                     'backtests', 'bonds', 'truth'))
 
     def test_plain_python_and_the_planner_move_alike(self):
         cluster = self.clusters.make_cluster(60, 10, seed=3, blur=True)
@@ -55,6 +56,24 @@ class BenchTestCase(case.DirectoryCase):
         for planner in self.clusters.PLANNERS:
             plan = self.clusters.plan(planner, cluster, lm.Limits())
             self.assertGreaterEqual(plan.max_us.after, least * (1 - 1e-9))
+
+    def test_a_search_without_a_model_relieves_the_worst_pool(self):
+        class Kibs:
+            def latencies_us(self, cluster):
+                return [sum(v.workload.block_kib for v in cluster.volumes
+                            if v.pool == pool.name)
+                        for pool in cluster.pools]
+
+        first = self.clusters.make_cluster(16, 5, seed=1, by_capacity=True)
+        moved, swapped = (
+            self.truth.searched(Kibs(), first, most, gain, swaps)
+            for most, gain, swaps in ((4, 0.1, False), (30, 0.0, True)))
+        before, after, least = (
+            max(Kibs().latencies_us(each))
+            for each in (first, moved, swapped))
+        self.assertTrue(before > after >= least)
+        for pool in (*moved.pools, *swapped.pools):
+            self.assertGreaterEqual(pool.free_gib, 0)
 
     def test_the_memory_of_bonds_grows_as_their_volumes_do(self):
         self.patch(self.bonds, 'SIZES', (500, 1000))

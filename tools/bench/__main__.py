@@ -17,7 +17,8 @@ and holds each against one of half the size; ``regression`` holds trees, alone
 and twenty together, against Cubist on eight sets of runs, and ``mars`` splines
 against R's earth; ``plans`` stores and reads plans of up to 100,000 volumes
 in SQLite; ``reach`` tells how far ever thinner benchmarks of ``coverage`` seem
-to reach. Without a section it runs them all, in 20 minutes.
+to reach; ``truth`` tells what moves bring that are chosen by simulated devices
+themselves, without a model. Without a section it runs them all, in 20 minutes.
 The models are those of the paper's Table 6, and of kind tenant those of the
 same devices as simulated; the volumes are those of its Eq. 17-19. For
 ``speed`` their patterns are blurred, since measured ones are never alike.
@@ -35,13 +36,14 @@ import plans
 import reach
 import regression
 import speed
+import truth
 import weigher
 
 SECTIONS = {'speed': speed.lines, 'optimum': optimum.lines,
             'weigher': weigher.lines, 'history': history.lines,
             'bonds': bonds.lines, 'regression': regression.lines,
             'mars': mars.lines, 'plans': plans.lines,
-            'reach': reach.lines}
+            'reach': reach.lines, 'truth': truth.lines}
 
 
 def main() -> None:

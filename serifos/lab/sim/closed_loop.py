@@ -136,7 +136,8 @@ def _drifted(ssd: ssds.Ssd, name: str, rng: np.random.Generator,
     return dataclasses.replace(ssd, name=name, **{
         field.name: getattr(ssd, field.name) * float(
             np.exp(rng.normal(0.0, by)))
-        for field in dataclasses.fields(ssd) if '_us' in field.name})
+        for field in dataclasses.fields(ssd) if '_us' in field.name
+        and not field.name.startswith('thread')})
 
 
 def _noisy(cluster: cl.Cluster, errors: np.ndarray) -> cl.Cluster:

@@ -27,7 +27,7 @@ from serifos.lab.sim import modeler
 from serifos.lab.study import runs as study_runs
 from serifos.model import kinds
 
-_DEVICES = {ssd.name: ssd for ssd in devices.NAMED}
+_DEVICES = {ssd.name: ssd for ssd in (*devices.NAMED, devices.PAGED)}
 _RUNS = 80
 _MOST_RUNS = 10_000
 _MOST_ROUNDS = 100
@@ -84,6 +84,10 @@ class Dataset(app.Fails, command.Command):
             '--iodepths', type=design_options.list_of(float),
             metavar='LIST', help='numbers of outstanding requests of a '
             'workload')
+        parser.add_argument(
+            '--random-pcts', type=design_options.list_of(float),
+            metavar='LIST', help='percentages of random requests of a '
+            'workload, such as 0,100')
         parser.add_argument(
             '--split', type=int, default=1, metavar='N',
             help='spread the outstanding requests of each workload over N '
@@ -171,7 +175,7 @@ def _runs(args: argparse.Namespace) -> Sequence[design.Run]:
             raise errors.InputError(
                 f'These vectors have {number:,} sets, more than the '
                 f'{_MOST_RUNS:,} that can be made; narrow them by --counts, '
-                '--block-kibs, --write-pcts and --iodepths.')
+                '--block-kibs, --write-pcts, --iodepths and --random-pcts.')
         return [*full.sets(space)]
     if args.mail is not None:
         return random_runs.runs(
@@ -187,7 +191,7 @@ def _asked(args: argparse.Namespace, space: design.Space) -> design.Space:
     """The space with the vectors that the options give."""
     return dataclasses.replace(space, **{
         name: values for name in (
-            'counts', 'block_kibs', 'write_pcts', 'iodepths')
+            'counts', 'block_kibs', 'write_pcts', 'iodepths', 'random_pcts')
         if (values := getattr(args, name)) is not None})
 
 

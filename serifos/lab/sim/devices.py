@@ -15,9 +15,19 @@ reads wait behind writes, though its bus is nearly idle.
 
 ``drawn``, ``drawn2``, ``drawn3``: pairs that :func:`drawn` mixed.
 
+``serial``: another such pair, in hosts whose threads each serve the requests
+of one volume in turn, for 20 to 60 µs a request and 0.2 to 1 µs a KiB (both
+are drawn, too; assumed for QEMU's and iSCSI's), and volumes of 1 to 32
+outstanding requests: a shallow one does not wait for a deep one's thread.
+
 :data:`FEATURED` has one device for each thing that a device may do beside
 that. :func:`drawn` mixes all of them at random, so that a model can be
 tested on devices that nobody knew when it was made.
+
+:data:`PAGED` is simulated page by page, for the paper's study of one workload
+(its Tables 3 and 4). Its dies program less than its link brings, and a write
+takes whole pages, so the share of writes matters as on the paper's drives. Its
+times are set by hand to come near Table 4 for SSD1.
 """
 
 from __future__ import annotations
@@ -28,6 +38,9 @@ import functools
 
 import numpy as np
 
+from serifos.design import design
+from serifos.design import random_tests
+from serifos.lab.sim.nand import nand
 from serifos.lab.sim import parameters
 from serifos.lab.sim import ssd as ssds
 
@@ -72,6 +85,12 @@ PARALLEL = ssds.Ssd(
     channels=8, stripe_kib=16, noise_cv=0.6, run_cv=_RUN_CV)
 
 FEATURED = (COLLECTING, CLIFF, CACHED, PARALLEL)
+PAGED = nand.Nand(
+    'PAGED', channels=8, dies=16, page_kib=16, read_us=60, program_us=1600,
+    channel_us_per_kib=3.0, link_us_per_kib=3.6, write_us=20,
+    buffer_kib=1024, half_duplex=True, queue=32, command_us=5.0,
+    gathers=False, readahead=0.8, noise_cv=0.2, run_cv=_RUN_CV)
+
 NAMED = (SSD1, SSD2, AGED, FAST, *FEATURED)
 
 
@@ -118,10 +137,12 @@ class Testbed:
     """Hosts of two kinds, as in section 6 of the paper.
 
     :param hosts: ssd → (number of hosts, GiB of each)
+    :param volumes: the space that the workloads of volumes are drawn from
     """
 
     name: str
     hosts: Mapping[ssds.Ssd, tuple[int, float]]
+    volumes: design.Space = random_tests.PAPER
 
 
 _GIB_480, _GIB_400 = 447.0, 372.5  # 480 and 400 GB
@@ -133,10 +154,22 @@ def _drawn(name: str, seed: int) -> Testbed:
                           drawn(rng): (2, _GIB_400)})
 
 
+def _serial(name: str, seed: int) -> Testbed:
+    rng = np.random.default_rng([77, seed])
+    between = functools.partial(parameters.between, rng)
+    thread = {'thread_us': between(20, 60),
+              'thread_us_per_kib': between(0.2, 1)}
+    return Testbed(
+        name, {dataclasses.replace(drawn(rng), **thread): (3, _GIB_480),
+               dataclasses.replace(drawn(rng), **thread): (2, _GIB_400)},
+        dataclasses.replace(random_tests.PAPER, iodepths=(1, 2, 4, 8, 16, 32)))
+
+
 TESTBEDS = {
     'paper': Testbed('paper', {SSD1: (3, _GIB_480), SSD2: (2, _GIB_400)}),
     'other': Testbed('other', {AGED: (3, _GIB_480), FAST: (2, _GIB_400)}),
     'drawn': _drawn('drawn', 100),
     'drawn2': _drawn('drawn2', 101),
     'drawn3': _drawn('drawn3', 102),
+    'serial': _serial('serial', 103),
 }

@@ -17,6 +17,7 @@ from serifos.lab.sim import runner
 from serifos.report import table
 
 _PREDICTED = 'latency_us', 'read_p99_us', 'write_p99_us'
+_TRUTHS = 'paper', 'other', 'drawn', 'drawn2', 'drawn3', 'serial'
 
 
 class Evaluate(app.Fails, command.Command):
@@ -27,12 +28,13 @@ class Evaluate(app.Fails, command.Command):
         parser.add_argument('--cases', type=int, default=50, metavar='N',
                             help='random cases a testbed (default: 50)')
         parser.add_argument(
-            '--truth', default='both', choices=(
-                'paper', 'other', 'drawn', 'drawn2', 'drawn3', 'both'),
-            help='paper: two SSDs fitted to Table 6 of the paper; other: '
-                 'two that are not; drawn, drawn2, drawn3: two each with '
-                 'features drawn at random; both: paper and other '
-                 '(default)')
+            '--truth', action='append', dest='truths', choices=_TRUTHS,
+            help='the devices; may be given again. paper: two SSDs fitted to '
+                 'Table 6 of the paper; other: two that are not; drawn, '
+                 'drawn2, drawn3: two each with features drawn at random; '
+                 'serial: two more, in hosts that serve the requests of each '
+                 'volume in turn, and volumes of 1 to 32 outstanding '
+                 'requests (default: paper and other)')
         parser.add_argument(
             '--kind', action='append', dest='kinds',
             choices=('consolidation', 'outstanding', 'tenant', 'auto'),
@@ -78,8 +80,8 @@ class Evaluate(app.Fails, command.Command):
         settings = evaluation.EvaluationSettings(
             cases=args.cases, seed=args.seed, sets=args.sets,
             tests=args.tests, rounds=args.rounds, predicts=args.predicts,
-            tails=args.tails, testbeds=standard.testbeds
-            if args.truth == 'both' else (args.truth,),
+            tails=args.tails,
+            testbeds=tuple(dict.fromkeys(args.truths or standard.testbeds)),
             kinds=tuple(dict.fromkeys(args.kinds or standard.kinds)))
         with runner.Processes(args.jobs) as processes:
             found = evaluation.run(settings, processes.map)
@@ -95,7 +97,8 @@ class Evaluate(app.Fails, command.Command):
 
 def _again(args: argparse.Namespace) -> str:
     words = ['serifos-sim evaluate', f'--cases {args.cases}',
-             f'--seed {args.seed}', f'--truth {args.truth}',
+             f'--seed {args.seed}',
+             *(f'--truth {truth}' for truth in args.truths or ()),
              *(f'--kind {kind}' for kind in args.kinds or ())]
     if args.predicts != _PREDICTED[0]:
         words.append(f'--predicts {args.predicts}')

@@ -169,10 +169,12 @@ def run(settings: EvaluationSettings, mapper: runner.Mapper) -> Evaluation:
     tails = (ratios.measured() if settings.tails is None
              else ratios.of_dataset(settings.tails))
     models = _models(settings, devices, tails, mapper)
-    tests = {ssd.name: samples for ssd, samples in _measured(
-        'Testing the models', devices, modeler.Purpose.TEST,
-        modeler.tests(settings.seed, settings.tests, 2 * settings.tests),
-        settings.seed, tails, mapper)}
+    tests = {
+        ssd.name: samples for bed in beds for ssd, samples in _measured(
+            f'Testing the models of {bed.name}', [*bed.hosts],
+            modeler.Purpose.TEST, modeler.tests(
+                settings.seed, settings.tests, 2 * settings.tests,
+                bed.volumes), settings.seed, tails, mapper)}
     fitted = [ssd for ssd in devices if ssd.name in paper.CONSOLIDATION]
     cases = [scenario.Case(bed, number, settings.seed, {
         kind: {ssd.name: of_kind[ssd.name] for ssd in bed.hosts}

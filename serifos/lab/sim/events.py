@@ -2,8 +2,9 @@
 """Discrete-event simulation of the requests of a device.
 
 An event-driven closed network: each workload keeps ``iodepth`` requests
-outstanding; a request passes its die, then its channel, and is followed by
-the next, after the workload's think time if it has one.
+outstanding; a request passes the host's thread of its volume where that
+takes time, its die, then its channel, and is followed by the next, after
+the workload's think time if it has one.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ import numpy as np
 from serifos.facts import workload as wl
 
 if TYPE_CHECKING:
+    from serifos.lab.sim.nand import nand
     from serifos.lab.sim import ssd as ssds
 
 Done = tuple[int, bool, float]
@@ -31,6 +33,7 @@ Done = tuple[int, bool, float]
 _WARM_ROUNDS = 2    # requests of every outstanding one that do not count,
 _LEAST_ROUNDS = 16  # and that do, at least
 _BLOCK = 4096
+_UNSERVED = -1.0  # of a request that the thread has yet to serve
 
 
 Requests = Callable[[Sequence[int]], Iterable[tuple[float, Done]]]
@@ -63,6 +66,25 @@ def run(requests: Requests, workloads: Sequence[wl.Workload],
     return done[warm:], now - began
 
 
+class Threads:
+    """The host's threads, each of which serves one volume's requests in turn.
+
+    ``costs_us`` is what a request of each workload takes there; where it is
+    0, requests do not wait for the thread.
+    """
+
+    def __init__(self, device: ssds.Ssd | nand.Nand,
+                 workloads: Sequence[wl.Workload]) -> None:
+        self.costs_us = [device.thread_us + device.thread_us_per_kib
+                         * w.block_kib for w in workloads]
+        self._free = [0.0] * len(workloads)
+
+    def served(self, now: float, who: int) -> float:
+        """When a request that comes now goes on to the device."""
+        self._free[who] = max(now, self._free[who]) + self.costs_us[who]
+        return self._free[who]
+
+
 def requests(ssd: ssds.Ssd, workloads: Sequence[wl.Workload],
              rng: np.random.Generator, erratic: bool,
              queued: Sequence[int]) -> Iterator[tuple[float, Done]]:
@@ -84,34 +106,43 @@ def requests(ssd: ssds.Ssd, workloads: Sequence[wl.Workload],
     cache_us, gc_us = ssd.cache_us * pace, ssd.gc_us * pace
     room = ssd.buffer_kib * ssd.drain_us_per_kib * pace
     fast = ssd.fast_kib * ssd.fold_us_per_kib * pace
+    threads = Threads(ssd, workloads)
     # A channel is first in, first out, so requests are issued in order
-    # where nobody thinks; a heap keeps those that do in order, too.
-    issues = [(erratic * thinks[i] * next(think_factors), i) for i in queued]
+    # where nobody thinks; a heap keeps those that do in order, too, and
+    # those that their volume's thread has served at the time given last.
+    issues = [(erratic * thinks[i] * next(think_factors), i, _UNSERVED)
+              for i in queued]
     heapq.heapify(issues)
     leaving: list[tuple[float, int, float, int, bool, int]] = []
     die_free, bus_free = [0.0] * ssd.dies, [0.0] * ssd.channels
     last, number, debt, buffered, folded = 0.0, 0, 0.0, room, fast
     while True:
         if issues and (not leaving or issues[0][0] <= leaving[0][0]):
-            issued, who = heapq.heappop(issues)
+            now, who, issued = heapq.heappop(issues)
+            if issued == _UNSERVED:
+                issued = now
+                if threads.costs_us[who]:
+                    heapq.heappush(
+                        issues, (threads.served(now, who), who, issued))
+                    continue
             u, die, noise = next(chance)
             write = u < shares[who]
             number += 1
             if u >= misses[who]:
                 heapq.heappush(leaving, (
-                    issued + cache_us, number, issued, who, write, die))
+                    now + cache_us, number, issued, who, write, die))
                 continue
             cost = dies[who][write] * noise
             if write:  # goes to the next die; a read must go where data is
                 die = number % ssd.dies
                 if fast:
-                    level = max(folded, issued) + folds[who]
-                    if level > issued + fast:
+                    level = max(folded, now) + folds[who]
+                    if level > now + fast:
                         cost *= ssd.direct
                     else:
                         folded = level
             at = die_free[die]
-            at = (at if at > issued else issued) + cost
+            at = (at if at > now else now) + cost
             die_free[die] = at
             if write and gc_us:
                 debt += garbage[who]
@@ -134,7 +165,8 @@ def requests(ssd: ssds.Ssd, workloads: Sequence[wl.Workload],
             free = (start if start > free else free) + cost
             bus_free[lane] = free
             end = free if free > end else end
-        heapq.heappush(issues, (end + thinks[who] * next(think_factors), who))
+        heapq.heappush(issues, (
+            end + thinks[who] * next(think_factors), who, _UNSERVED))
         last = end if end > last else last
         yield last, (who, write, end - issued)
 

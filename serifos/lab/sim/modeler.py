@@ -140,13 +140,15 @@ def training(purpose: Purpose, seed: int,
     return [every[i] for i in sorted(chosen)]
 
 
-def tests(seed: int, basic: int, extended: int) -> list[design.Run]:
+def tests(seed: int, basic: int, extended: int,
+          space: design.Space = random_tests.PAPER) -> list[design.Run]:
     """Random runs of the test vectors (Eq. 17-18, section 6.1).
 
     :param basic: runs of each count from 1 to 5
     :param extended: runs of 6 to 10 workloads
     """
-    return random_tests.runs(basic, extended, seed=[seed, Purpose.TEST])
+    return random_tests.runs(
+        basic, extended, space, seed=[seed, Purpose.TEST])
 
 
 def built(kind: str, ssd: ssds.Ssd, samples: Iterable[ds.Sample],

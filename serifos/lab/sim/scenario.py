@@ -157,7 +157,7 @@ def placed(case: Case) -> sc.SimulatedCloud:
         volume = cl.Volume(
             f'volume-{len(cloud.cluster.volumes) + 1:02}', '',
             float(rng.choice(paper.SIZES_GIB)),
-            workload=random_tests.drawn(rng))
+            workload=random_tests.drawn(rng, case.testbed.volumes))
         pool = capacity.place(volume, cloud.cluster)
         if pool is not None:
             cloud.create(volume, pool)

@@ -38,6 +38,9 @@ class Ssd:
     :param readahead: share of sequential reads that are hits
     :param noise_cv: coefficient of variation of the time on a die
     :param run_cv: the same of a whole run against another
+    :param thread_us: time of a request in its volume's thread of the host,
+        which serves one after another; 0 where none waits for it
+    :param thread_us_per_kib: the same of each KiB
     """
 
     name: str
@@ -63,6 +66,8 @@ class Ssd:
     cache_share: float = 0.0
     cache_us: float = 0.0
     readahead: float = 0.0
+    thread_us: float = 0.0
+    thread_us_per_kib: float = 0.0
 
     def __post_init__(self) -> None:
         parameters.refuse_negative(self)

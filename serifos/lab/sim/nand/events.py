@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Discrete-event simulation of the requests of a flash device.
 
-The host keeps each workload's ``iodepth`` requests outstanding; the device
-takes at most ``queue`` of them, the oldest first. A command costs time of
-the controller, then a read goes page by page to its dies, over their
-channels and over the link. A write passes the link into the buffer and has
-finished there; full pages leave the buffer for the dies. A die serves reads
-before programs, but not for ever, and collects garbage after programs.
+The host keeps each workload's ``iodepth`` requests outstanding; where its
+threads take time, each serves one volume's in turn. The device takes at most
+``queue`` of them, the oldest first. A command costs time of the controller,
+then a read goes page by page to its dies, over their channels and over the
+link. A write passes the link into the buffer and has finished there; full
+pages leave the buffer for the dies. A die serves reads before programs, but
+not for ever, and collects garbage after programs.
 """
 
 from __future__ import annotations
@@ -45,6 +46,7 @@ class _Simulation:
                  rng: np.random.Generator, erratic: bool,
                  queued: Sequence[int]) -> None:
         self._nand, self._workloads = device, workloads
+        self._threads = events.Threads(device, workloads)
         self._rng, self._erratic = rng, erratic
         self._pace = events.lognormal(rng, device.run_cv, 1).item()
         self._noise = _chances(lambda: events.lognormal(
@@ -89,11 +91,17 @@ class _Simulation:
             think and self._erratic) else think
 
     def _issue(self, now: float, who: int) -> None:
+        if self._threads.costs_us[who]:
+            self._at(self._threads.served(now, who), self._enter, now, who)
+        else:
+            self._enter(now, now, who)
+
+    def _enter(self, now: float, issued: float, who: int) -> None:
         if self._nand.queue and self._inside >= self._nand.queue:
-            self._host.append((now, who))
+            self._host.append((issued, who))
         else:
             self._inside += 1
-            self._take(now, now, who)
+            self._take(now, issued, who)
 
     def _take(self, now: float, issued: float, who: int) -> None:
         w, pace = self._workloads[who], self._pace

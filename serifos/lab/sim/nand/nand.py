@@ -27,6 +27,9 @@ class Nand:
     :param block_pages: pages of a block; 0 for no garbage collection
     :param valid: share of a collected block that is copied, below 1
     :param pieces: parts of a collection, between which a die serves others
+    :param thread_us: time of a request in its volume's thread of the host,
+        which serves one after another; 0 where none waits for it
+    :param thread_us_per_kib: the same of each KiB
     """
 
     name: str
@@ -52,6 +55,8 @@ class Nand:
     readahead: float = 0.0
     noise_cv: float = 0.1
     run_cv: float = 0.012
+    thread_us: float = 0.0
+    thread_us_per_kib: float = 0.0
 
     def __post_init__(self) -> None:
         parameters.refuse_negative(self)

@@ -149,6 +149,13 @@ class DatasetTest(case.DirectoryCase):
         self.assertEqual({8.0, 12.0}, {
             w.block_kib for s in found.samples for w in s.workloads})
 
+    @ddt.data((), ('--study', '--runs', 20), (
+        '--full', '--counts', 2, '--block-kibs', 8))
+    def test_sequential_and_random_workloads_where_asked_for(self, options):
+        found = self.dataset('SSD1', '--random-pcts', '0,100', *options)
+        self.assertLessEqual({0.0, 100.0}, {
+            w.random_pct for s in found.samples for w in s.workloads})
+
     def test_a_study_of_two_blocks(self):
         found = self.dataset('SSD1', '--study', '--block-kibs', '8,16')
         self.assertEqual(220, len(found.samples))
@@ -162,6 +169,17 @@ class DatasetTest(case.DirectoryCase):
                  for row in json.loads(out)}
         for model in ('2 separate', '2 sums'):
             self.assertGreater(float(found[model, 'adj. R²']), 0.9)
+
+    @ddt.data(('PAGED', True), ('SSD1', False))
+    @ddt.unpack
+    def test_the_share_of_writes_changes_latency_by_a_ms(self, device, so):
+        """It does by Table 4 of the Serifos paper: 1.4 and 0.9 ms."""
+        self.dataset(device, '--study', '--runs', 40)
+        _, out, _ = command.model(
+            'study', self.dir / 'made.jsonl', '-f', 'json')
+        of_writes, = (row for row in json.loads(out)
+                      if (row['model'], row['term']) == ('linear', 'W'))
+        self.assertEqual(so, float(of_writes['effect_ms']) > 0.9)
 
     @ddt.data(('--runs', 5), ('--sampled', 0), ('--seed', -1),
               ('--mail', 0), ('--rounds', 0), ('--study', '--mail', 3),

@@ -17,6 +17,7 @@ from serifos.facts import workload as wl
 from serifos.files import documents
 from serifos.lab.sim import device
 from serifos.lab.sim import devices
+from serifos.lab.sim.nand import nand
 from serifos.lab.sim import ssd as ssds
 from tests.unit import samples
 
@@ -24,6 +25,12 @@ W = wl.Workload
 BUS = ssds.Ssd('bus', dies=64, read_us=0, write_us=0,
                bus_read_us_per_kib=3.0, bus_write_us_per_kib=5.0)
 RUN = (W(30, 8), W(0, 64, 2), W(100, 4, 1))
+QUICK = (
+    ssds.Ssd('quick', dies=512, read_us=80, write_us=10,
+             bus_read_us_per_kib=0.01, bus_write_us_per_kib=0.01),
+    nand.Nand('quick', channels=64, dies=512, page_kib=4, read_us=60,
+              program_us=100, channel_us_per_kib=0.5, link_us_per_kib=0.01,
+              write_us=10, buffer_kib=65536, command_us=0.05))
 TRUTHS = (devices.SSD1, devices.SSD2, devices.AGED, devices.FAST)
 
 workloads = st.lists(st.builds(
@@ -135,6 +142,16 @@ class LawsTest(testtools.TestCase):
         beside = measured(devices.FAST, [W(0, 4), W(100, 128)])
         self.assertGreater(beside.seen[0]['read_latency_us'],
                            3 * alone.seen[0]['read_latency_us'])
+
+    @ddt.data(*QUICK)
+    def test_each_volume_waits_for_its_own_thread(self, ssd):
+        """As on a real host: 93 µs beside 32 jobs of depth 128, 1,241 µs."""
+        run = W(0, 4, 1), *[W(0, 4, 128)] * 32
+        ssd = dataclasses.replace(
+            ssd, thread_us=8.0, thread_us_per_kib=0.5)
+        shallow, *deep = (w['latency_us'] for w in measured(ssd, run).seen)
+        self.assertLess(abs(max(deep) / (128 * 10) - 1), 0.03)
+        self.assertLess(shallow, 200)
 
     @ddt.data(*TRUTHS)
     def test_sequential_costs_less(self, ssd):

@@ -65,6 +65,16 @@ class EvaluateTest(testtools.TestCase):
             out.partition('Figure 2')[2],
             rf'AGED +outstanding +{low:,} +{middle:,} +{high:,}\b')
 
+    def test_as_many_truths_as_are_asked_for(self):
+        truths = '--truth', 'serial', '--truth', 'drawn2'
+        code, out, err = evaluate(
+            *SMALL, *truths, '--kind', 'consolidation', '--out', self.out,
+            '-f', 'json')
+        self.assertEqual(0, code, err)
+        self.assertEqual(['serial', 'drawn2'],
+                         json.loads(out)['settings']['testbeds'])
+        self.assertIn(' '.join(truths), self.read('evaluation.html'))
+
     def test_the_kinds_of_a_full_evaluation_can_be_built(self):
         self.assertLessEqual({*evaluation.EvaluationSettings().kinds},
                              {*modeler.KINDS})

@@ -52,6 +52,13 @@ class ScenarioTest(testtools.TestCase):
                           'blocks': set(random_tests.PAPER.block_kibs)},
                          seen)
 
+    def test_volumes_beside_serial_threads_have_different_depths(self):
+        cluster = scenario.placed(scenario.Case(
+            devices.TESTBEDS['serial'], 0, 5, {}, ios=500)).cluster
+        depths = {v.workload.iodepth for v in cluster.volumes}
+        self.assertGreater(len(depths), 2)
+        self.assertLessEqual(depths, {1, 2, 4, 8, 16, 32})
+
     def test_the_first_volumes_go_where_space_is(self):
         cluster = scenario.placed(case()).cluster
         self.assertEqual(
