@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Loads slot by slot of the day, and one figure of all slots.
 
-Volumes that are busy at different hours share a pool better than two that
-are busy together. So a Load is kept for each slot; Loads of a slot add, a
-pool is predicted for each slot, its latency is the mean of these, and the
-figure by which it is compared their root mean square.
+Where latency grows faster than the load, volumes that are busy at different
+hours share a pool better than two that are busy together. So a Load is kept
+for each slot; Loads of a slot add, a pool is predicted for each slot, and its
+figures are the means of what is predicted.
 """
 
 from __future__ import annotations
@@ -157,11 +157,7 @@ class OverSlots:
             np.repeat(pools, slots), flat, _flat(own))
         if self.models.hot_by != hb.BUSY:
             found[flat[:, 0] == 0] = 0.0
-        found = found.reshape(-1, slots)
-        greatest = found.max(axis=1)
-        some = np.where(greatest > 0, greatest, 1.0)
-        # By the greatest: the figure of equal slots is exactly that of one.
-        return greatest * np.sqrt(self.one((found / some[:, None]) ** 2))
+        return self.one(found.reshape(-1, slots))
 
 
 def present(volumes: Sequence[cl.Volume]) -> list[wl.Workload | None]:
