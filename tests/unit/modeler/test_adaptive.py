@@ -106,9 +106,6 @@ class ChoosingTest(case.DirectoryCase):
 class DecidingTest(case.DirectoryCase):
     """A device whose third run is wild: twelve times too fast."""
 
-    RUNS = PLAN.runs[:12]
-    DESIGN = dn.Design({1: 12}, lambda: DecidingTest.RUNS, lambda count: 15.0)
-
     def measure(self, workloads, runtime_s):
         self.calls += 1
         seen = device.SimulatedDevice(
@@ -125,15 +122,17 @@ class DecidingTest(case.DirectoryCase):
             ('tenant', np.array([1.1 * self.true[key]
                                  for key in data.keys])))}
 
-    def build(self, stop_after=1000):
+    def build(self, runs=12, stop_after=1000, chooser=None):
         """How many runs were made now."""
         was = self.calls
+        design = dn.Design({1: runs}, lambda: PLAN.runs[:runs],
+                           lambda count: 15.0)
         design_runs.run(
-            self.DESIGN, self.dir / 'x.jsonl', HEADER, self.measure,
+            design, self.dir / 'x.jsonl', HEADER, self.measure,
             campaign.Ports(lambda *step: None,
                            lambda: self.calls == stop_after),
-            again=adaptive.Deciding(self.DESIGN, self.said.append,
-                                    self.predictions).again)
+            chooser and chooser.adaptive, again=adaptive.Deciding(
+                design, self.said.append, self.predictions).again)
         return self.calls - was
 
     def setUp(self):
@@ -150,5 +149,10 @@ class DecidingTest(case.DirectoryCase):
         self.assertEqual(0, self.build())
 
     def test_stopped_between_the_two_it_makes_the_other(self):
-        self.assertRaises(errors.Interrupted, self.build, 13)
+        self.assertRaises(errors.Interrupted, self.build, stop_after=13)
         self.assertEqual(1, self.build())
+
+    def test_it_is_no_run_that_a_build_chose(self):
+        for made in 44 + 2, 0:
+            self.assertEqual(made, self.build(80, chooser=adaptive.Chooser(
+                PLAN, stopping.Enough(), error)))
