@@ -88,7 +88,7 @@ def add_yes_destroy(parser: Any) -> None:
 def measure(args: argparse.Namespace, design: dn.Design,
             adaptive: design_runs.Adaptive | None = None,
             ready: Callable[[], object] = lambda: None,
-            ) -> pathlib.Path | None:
+            again: design_runs.Again | None = None) -> pathlib.Path | None:
     """Makes the runs of a design; their dataset, or None with ``only``.
 
     Everything is looked at, shown and confirmed before anything is
@@ -98,9 +98,10 @@ def measure(args: argparse.Namespace, design: dn.Design,
         the others
     :param ready: called before anything is touched; it raises what would
         make hours of measuring useless
+    :param again: which runs are made once more after the others
     :raises SerifosError: where it cannot be done, or is interrupted
     """
-    job = build.look(_options(args, design), design, adaptive)
+    job = build.look(_options(args, design), design, adaptive, again)
     only = args.precondition == 'only'
     if job.complete and not only:
         say(f'All {job.made} runs are in {job.path} already.')

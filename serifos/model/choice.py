@@ -10,15 +10,16 @@ import dataclasses
 import numpy as np
 import numpy.typing as npt
 
+from serifos.facts import dataset as ds
 from serifos.model import fit_runs
 from serifos.model import held_out as held
 from serifos.model import quality
 
 Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.intp]
 
 _SURE = 2.0  # standard errors
 _ALONE = 10.0  # medians that a gain is above, to be named
+_THRICE = 3  # runs, whose median no single one decides
 
 
 @dataclasses.dataclass(frozen=True)
@@ -27,11 +28,13 @@ class Choice:
 
     :param why: its reason, one sentence; empty of a single kind
     :param mre: the mean relative error of each kind for pools, a fraction
+    :param decides: a run of the lone pattern that decides, if there is one
     """
 
     kind: str
     why: str
     mre: Mapping[str, float]
+    decides: ds.Sample | None = None
 
 
 def choose(data: fit_runs.Runs,
@@ -62,7 +65,8 @@ def choose(data: fit_runs.Runs,
     elif chosen != richest:
         said += (f'; {richest} is worse by more than two standard errors '
                  f'over {len(gains)} patterns')
-    return Choice(chosen, f'{said}.', mre)
+    return Choice(chosen, f'{said}.', mre, None if decides is None
+                  else patterns.runs(decides)[0])
 
 
 def kind_of(errors: Mapping[str, Floats]) -> str:
@@ -122,7 +126,10 @@ def _figures(data: fit_runs.Runs, held_out: Mapping[str, held.HeldOut],
 
 
 class _Patterns:
-    """The different runs of a dataset, and errors of kinds by pattern."""
+    """The different runs of a dataset, and errors of kinds by pattern.
+
+    That of a pattern is the median of its runs.
+    """
 
     def __init__(self, data: fit_runs.Runs) -> None:
         number = {key: i for i, key in enumerate(dict.fromkeys(data.keys))}
@@ -131,25 +138,28 @@ class _Patterns:
 
     def errors(self, its: held.HeldOut) -> Floats:
         """The relative errors of pools and of tenants: float[patterns]."""
-        tenants = self._data.tenants
-        return self._pools(its) + self._means(
-            self._of_run[tenants.run],
-            quality.relative_errors(tenants.y, its.tenants))
+        tenants, n = self._data.tenants, len(self._of_run)
+        wrong = np.bincount(tenants.run, quality.relative_errors(
+            tenants.y, its.tenants), n)
+        return self._pools(its) + self._medians(
+            wrong / np.maximum(np.bincount(tenants.run, minlength=n), 1))
+
+    def runs(self, pattern: int) -> list[ds.Sample]:
+        return [self._data.samples[run] for run
+                in np.flatnonzero(self._of_run == pattern)]
 
     def words(self, pattern: int, kind: str, its: held.HeldOut) -> str:
-        """Such as '30:4:128 4x (3 runs), which tenant misses by 90 %'."""
-        runs = np.flatnonzero(self._of_run == pattern)
+        """Such as '30:4:128 4x (1 run), which tenant misses by 90 %'."""
+        runs = self.runs(pattern)
         missed = 100 * self._pools(its)[pattern]
-        return (f'{self._data.samples[runs[0]].words} ({len(runs)} '
+        return (f'{runs[0].words} ({len(runs)} '
                 f'run{"s" * (len(runs) > 1)}), which {kind} misses by '
-                f'{missed:.0f} %: measure it again')
+                f'{missed:.0f} %'
+                + ': measure it again' * (len(runs) < _THRICE))
 
     def _pools(self, its: held.HeldOut) -> Floats:
-        return self._means(self._of_run, quality.relative_errors(
-            self._data.y, its.y))
+        return self._medians(quality.relative_errors(self._data.y, its.y))
 
-    def _means(self, of: Ints, values: Floats) -> Floats:
-        """The mean of each pattern, 0 where it has none."""
-        n = self._of_run.max() + 1
-        return (np.bincount(of, values, n)
-                / np.maximum(np.bincount(of, minlength=n), 1))
+    def _medians(self, of_run: Floats) -> Floats:
+        return np.array([np.median(of_run[self._of_run == pattern])
+                         for pattern in range(self._of_run.max() + 1)])

@@ -51,11 +51,7 @@ def fit(dataset: ds.Dataset, kind: str = 'auto', name: str = 'model',
             f'{predicts} in its valid round; a model needs at least '
             f'{LEAST_RUNS}: measure more.')
     given = settings or {}
-    tried = (kind,) if kind != 'auto' else tuple(
-        k for k in AUTO if predicts in fit_runs.OF_TENANTS
-        or not kinds.of(k).tenants)
-    held_out = held_out or {
-        k: ho.predictions(k, data, given, seed) for k in tried}
+    held_out = held_out or predictions(data, kind, given, seed)
     chosen = choice.choose(data, held_out)
     best = chosen.kind
     parameters = ho.parameters(best, data, given)
@@ -69,6 +65,16 @@ def fit(dataset: ds.Dataset, kind: str = 'auto', name: str = 'model',
         dataset={**(dataset_facts or {}), 'runs': len(data.y)},
         best=data.best,
         settings=parameter.settings(kinds.of(best).settings, given))
+
+
+def predictions(data: fit_runs.Runs, kind: str = 'auto',
+                given: Mapping[str, float] | None = None,
+                seed: int = 0) -> dict[str, ho.HeldOut]:
+    """Those on held-out runs of each kind that :func:`fit` tries."""
+    tried = (kind,) if kind != 'auto' else tuple(
+        k for k in AUTO if data.predicts in fit_runs.OF_TENANTS
+        or not kinds.of(k).tenants)
+    return {k: ho.predictions(k, data, given or {}, seed) for k in tried}
 
 
 def with_tails(model: mm.Model, dataset: ds.Dataset, kind: str = 'auto',

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from serifos.facts import hot_by
 from serifos.facts import workload as wl
 from serifos.model import conditions as mc
 from serifos.model import fit_runs
@@ -120,6 +121,8 @@ def summary(kind: str, parameters: Mapping[str, Any],
     tenants = data.tenants
     return {
         'mre': quality.mre(data.y, held_out.y),
+        **({'factor': quality.factor(data.y, held_out.y)}
+           if data.predicts in hot_by.TAILS.values() else {}),
         'mre_by_count': _by_count(data.counts, data.y, held_out.y),
         **({} if not len(tenants.y) else {
             'tenant_mre': quality.mre(tenants.y, held_out.tenants),

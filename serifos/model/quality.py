@@ -30,6 +30,13 @@ def mre(measured: Floats, predicted: Floats) -> float:
     return float(np.mean(relative_errors(measured, predicted)))
 
 
+def factor(measured: Floats, predicted: Floats, share: float = 0.90) -> float:
+    """The factor within which predictions of a share of the runs are."""
+    floor = np.maximum(predicted, _LEAST_SHARE * measured)
+    return float(np.exp(np.quantile(np.abs(np.log(measured / floor)),
+                                    share)))
+
+
 def mre_by(labels: Sequence[Hashable], measured: Floats,
            predicted: Floats) -> dict[Hashable, float]:
     """The mean relative error of each label's runs, labels in order."""

@@ -65,8 +65,21 @@ def verdict(model: mm.Model) -> Verdict:
     if error is not None and math.isnan(error):
         error = None
     grade = _grade(model.predicts, error, runs)
-    return Verdict(grade, _headline(grade, error, runs),
-                   _reasons(model, grade, error), _advice(grade, runs))
+    of_tail = within(model)
+    return Verdict(grade, _headline(grade, error, runs, of_tail),
+                   _reasons(model, grade, error, of_tail),
+                   _advice(grade, runs))
+
+
+def within(model: mm.Model) -> str:
+    """The error of a 99th percentile in words; empty of another figure.
+
+    One that may be microseconds or half a second has no mean relative error
+    that says anything.
+    """
+    factor = model.quality.get('factor')
+    return '' if factor is None else (
+        f'within a factor of {factor:.3g} for 90 % of the runs')
 
 
 def headline(error: float, runs: int | None = None) -> str:
@@ -78,9 +91,10 @@ def headline(error: float, runs: int | None = None) -> str:
     return _headline(_grade('latency_us', error, runs), error, runs)
 
 
-def _headline(grade: Grade, error: float | None, runs: int | None) -> str:
-    facts = []
-    if error is not None:
+def _headline(grade: Grade, error: float | None, runs: int | None,
+              of_tail: str = '') -> str:
+    facts = [of_tail] if of_tail else []
+    if error is not None and not of_tail:
         facts.append(f'{percent(error)} error')
     if runs:
         facts.append(f'{runs:,} run{"s" * (runs != 1)}')
@@ -105,10 +119,12 @@ def _grade(predicts: str, error: float | None, runs: int | None) -> Grade:
     return Grade.GOOD if error <= GOOD else Grade.FAIR
 
 
-def _reasons(model: mm.Model, grade: Grade,
-             error: float | None) -> tuple[str, ...]:
+def _reasons(model: mm.Model, grade: Grade, error: float | None,
+             of_tail: str) -> tuple[str, ...]:
     if error is None:
         return ('Its file states no error on runs that the fit did not see.',)
+    if of_tail:
+        return (f'Predictions are {of_tail}, which the fit did not see.',)
     said = [f'A prediction is {percent(error)} off in the mean, on runs that '
             'the fit did not see.']
     if grade is Grade.OTHER:

@@ -1,18 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Adaptive choice of `build`'s runs, and the hours that it saved."""
+"""Choice of `build`'s runs by what earlier ones measured."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from collections.abc import Collection
+from collections.abc import Mapping
 from collections.abc import Sequence
 import functools
+from typing import TYPE_CHECKING
 
 from serifos.design import design as dn
 from serifos.design import stopping
 from serifos.facts import dataset as ds
 from serifos.modeler import build
 from serifos.modeler import design_runs
+
+if TYPE_CHECKING:
+    from serifos.model import fit_runs
+    from serifos.model import held_out
+
+
+MORE = 2
+"""Times that a pattern is measured again: of three runs, the median is none
+that a wild one moves."""
 
 
 def held_out_error(samples: Sequence[ds.Sample]) -> float:
@@ -67,6 +78,54 @@ class Chooser:
                 f'{took:.2f} h, which saved {every - took:.2f} h of all '
                 f"{design.total} runs, and {papers - took:,.0f} h of the "
                 "paper's design.")
+
+
+class Deciding:
+    """Has the lone pattern that decides a model's kind measured again.
+
+    It then has three runs, of which the median counts. That is one pattern of
+    a dataset at the most, so that a stopped build resumes with the same runs.
+
+    :param say: tells the user a sentence
+    :param predictions: as :func:`.fit.predictions`
+    :ivar held_out: the predictions of each kind for the runs made, where
+        they were the last that :meth:`again` was asked of
+    """
+
+    def __init__(self, design: dn.Design,
+                 say: Callable[[str], None],
+                 predictions: Callable[[fit_runs.Runs], Mapping[
+                     str, held_out.HeldOut]] | None = None) -> None:
+        self._design, self._say = design, say
+        self._predictions = predictions
+        self._asked, self._found = 0, ()
+        self.held_out: Mapping[str, held_out.HeldOut] | None = None
+
+    def again(self, made: Sequence[ds.Sample]) -> Sequence[ds.Sample]:
+        """The runs to make once more; none where no lone pattern decides."""
+        _, more = design_runs.split(self._design, made)
+        if more:
+            self.held_out = None
+            return more[:1] * (MORE - len(more))
+        if self._asked != len(made):
+            self._asked, self._found = len(made), self._deciding(made)
+        return self._found * MORE
+
+    def _deciding(self, made: Sequence[ds.Sample]) -> tuple[ds.Sample, ...]:
+        # statsmodels takes a second to import.
+        from serifos.model import choice
+        from serifos.model import fit
+        from serifos.model import fit_runs
+        data = fit_runs.runs(made)
+        if len(set(data.keys)) < fit.LEAST_RUNS:
+            return ()
+        self.held_out = (self._predictions or fit.predictions)(data)
+        found = choice.choose(data, self.held_out).decides
+        if found is None:
+            return ()
+        self._say(f'One run decides which kind of model is taken, '
+                  f'{found.words}: it is measured {MORE} more times.')
+        return (found,)
 
 
 def _hours(seconds: float) -> float:

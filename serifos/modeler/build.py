@@ -60,6 +60,7 @@ class Build:
 
     :param adaptive: which runs follow the first of the design, if not simply
         the others
+    :param again: which of them are made once more after that
     :param under: the conditions under which the runs are made
     :param made: how many runs are in the dataset already
     :param complete: whether no run is missing
@@ -68,6 +69,7 @@ class Build:
     options: BuildOptions
     design: dn.Design
     adaptive: design_runs.Adaptive | None
+    again: design_runs.Again | None
     under: conditions.Under | None
     target: tg.Target
     path: pathlib.Path
@@ -153,11 +155,12 @@ class Build:
                               measurer)) as under:
             return design_runs.run(
                 self.design, self.path, header, measurer(area.regions),
-                ports, self.adaptive, under)
+                ports, self.adaptive, under, self.again)
 
 
 def look(options: BuildOptions, design: dn.Design,
-         adaptive: design_runs.Adaptive | None = None) -> Build:
+         adaptive: design_runs.Adaptive | None = None,
+         again: design_runs.Again | None = None) -> Build:
     """A measurement as it would be made; nothing is written.
 
     :raises SerifosError: where it cannot be done
@@ -191,11 +194,11 @@ def look(options: BuildOptions, design: dn.Design,
         runtime_s=seconds.pop() if len(seconds) == 1 else None,
         valid_round=design.valid_round, **campaign.this_machine())
     had = design_runs.had(path, header)
-    todo = design_runs.todo(design, had, adaptive)
+    made = (len(had) if adaptive else design.total * design.rounds
+            - len(design_runs.missing(design, had)))
     return Build(
-        options, design, adaptive, under, target, path, header,
-        len(had) if adaptive else design.total * design.rounds - len(todo),
-        not todo)
+        options, design, adaptive, again, under, target, path, header, made,
+        not design_runs.todo(design, had, adaptive, again=again))
 
 
 def arithmetic(design: dn.Design) -> str:

@@ -74,33 +74,58 @@ class Adaptive:
                      Sequence[dn.Run]]
 
 
+Again = Callable[[Sequence[ds.Sample]], Sequence[ds.Sample]]
+"""(The runs made) → those to be measured once more."""
+
+
 def todo(design: dn.Design, made: Sequence[ds.Sample],
          adaptive: Adaptive | None = None,
-         failed: Collection[DesignRun] = ()) -> tuple[DesignRun, ...]:
+         failed: Collection[DesignRun] = (),
+         again: Again | None = None) -> tuple[DesignRun, ...]:
     """What is run next; none where it is enough.
 
     :param failed: runs that are not to be tried again
+    :param again: asked when the design has no more
     """
     first = missing(design.beginning(adaptive.first) if adaptive
                     else design, made)
     left = tuple(run for run in first if run not in failed)
-    if left or not adaptive:
-        return left
-    gone = [ds.key(workloads) for workloads, *_ in failed]
-    return tuple((workloads, 1, ds.Condition())
-                 for workloads in adaptive.choose(made, gone))
+    if not left and adaptive:
+        gone = [ds.key(workloads) for workloads, *_ in failed]
+        left = tuple((workloads, 1, ds.Condition())
+                     for workloads in adaptive.choose(
+                         split(design, made)[0], gone))
+    if not left and again:
+        more = ((s.workloads, s.round, s.condition) for s in again(made))
+        left = tuple(run for run in more if run not in failed)
+    return left
+
+
+def split(design: dn.Design, made: Sequence[ds.Sample]
+          ) -> tuple[list[ds.Sample], list[ds.Sample]]:
+    """The runs made once, and those that were made once more."""
+    planned = collections.Counter(map(ds.key, design.runs))
+    counts: collections.Counter[ds.Key] = collections.Counter()
+    once, more = [], []
+    for sample in made:
+        counts[sample.key] += 1
+        (once if counts[sample.key] <= max(planned[sample.key], 1)
+         else more).append(sample)
+    return once, more
 
 
 def run(design: dn.Design, path: pathlib.Path, header: ds.Header,
         measure: Measure, ports: campaign.Ports,
         adaptive: Adaptive | None = None,
-        under: Callable[[ds.Condition], Measure] | None = None) -> int:
+        under: Callable[[ds.Condition], Measure] | None = None,
+        again: Again | None = None) -> int:
     """Makes every run of every round that the dataset lacks.
 
     :param measure: makes one run; a ToolError costs that run only
     :param under: makes the same of a condition, where the design has any
     :param adaptive: what to run after the first of the design, in one round,
         and until it is enough
+    :param again: what to measure once more after that
     :returns: how many runs failed twice and are missing
     :raises Interrupted: after the run in hand, where the user stops
     :raises ToolError: where runs fail three times in a row
@@ -118,14 +143,16 @@ def run(design: dn.Design, path: pathlib.Path, header: ds.Header,
 
     with documents.resumed_dataset(path, header):
         made = [*had(path, header)]
-        more = todo(design, made, adaptive)
+        more = todo(design, made, adaptive, again=again)
         total = design.total * design.rounds
         loop = campaign.Campaign(
             'measure', make, seconds, path, ports,
-            len(made) if adaptive else total - len(more), total)
+            len(made) if adaptive else total - len(missing(design, made)),
+            total)
         while more:
+            loop.total = max(loop.total, loop.done + len(more))
             loop.make(more)
-            more = todo(design, made, adaptive, loop.failed)
+            more = todo(design, made, adaptive, loop.failed, again)
     return len(loop.failed)
 
 

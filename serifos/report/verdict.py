@@ -75,6 +75,10 @@ def figures(model: mm.Model) -> Iterator[tuple[str, str, str]]:
 def _errors(quality: Mapping[str, object]
             ) -> Iterator[tuple[str, str, str]]:
     mre, of_tenants = quality.get('mre'), quality.get('tenant_mre')
+    if quality.get('factor') is not None:
+        yield ('factor', f'{quality["factor"]:.3g}', 'predictions of nine '
+               'runs of ten are within this factor of what was measured, on '
+               'runs that the fit did not see')
     if mre is not None:
         yield ('mre', vd.percent(mre), 'mean relative error, how far a '
                'prediction of a pool is off in the mean, on runs that the '

@@ -114,17 +114,23 @@ def models(inventory: inv.Inventory, used: Mapping[str, str],
                 '(serifos-model refine).')
 
 
+FAR = 1 + vd.FAIR * mm.P90_OF_MAE
+"""The factor beyond which a 99th percentile tells no hot pool, 1.5."""
+
+
 def tails(usable: Mapping[str, mm.Model], figure: str) -> Iterator[Finding]:
     """Whether models of a 99th percentile can tell a hot pool.
 
     :param figure: of a run, such as write_p99_us
     """
     for name, model in usable.items():
-        error = model.tails[figure].quality.get('mre') if (
-            figure in model.tails) else None
-        if error is not None and error > vd.FAIR:
+        quality = model.tails[figure].quality if figure in model.tails else {}
+        error = quality.get('mre', 0.0)
+        if quality.get('factor', 1 + error * mm.P90_OF_MAE) > FAR:
+            off = vd.within(model.tails[figure]) or (
+                f'{vd.percent(error)} off')
             yield warning(
-                f'The model {name} is {vd.percent(error)} off in {figure}, '
+                f'In {figure} the model {name} is only {off}, '
                 'by which [balancer] hot_by compares pools; measure more '
                 'runs and fit them with --tails, or take another hot_by.')
 

@@ -57,10 +57,14 @@ class Build(app.Fails, show.ShowOne):
             parsed_args, any(kind.distributions for kind in asked))
         chooser = plan and adaptive.Chooser(
             plan, design_options.enough(parsed_args))
+        deciding = (adaptive.Deciding(design, measuring.say)
+                    if given == 'auto' and design_options.is_short(
+                        parsed_args) else None)
         path = measuring.measure(
             parsed_args, design, chooser and chooser.adaptive,
             # To load them takes seconds, which no refusal has to wait for.
-            lambda: [pkgutil.resolve_name(kind.fitter) for kind in asked])
+            lambda: [pkgutil.resolve_name(kind.fitter) for kind in asked],
+            deciding and deciding.again)
         if path is None:
             return (), ()
         if chooser and (saved := chooser.saved(
@@ -68,7 +72,8 @@ class Build(app.Fails, show.ShowOne):
             measuring.say(saved)
         dataset = documents.read_dataset(path)
         model = fit.fit(dataset, given, path.stem,
-                        dataset_facts={'sha256': documents.digest(path)})
+                        dataset_facts={'sha256': documents.digest(path)},
+                        held_out=deciding and deciding.held_out)
         out = pathlib.Path(models or path.parent, f'{path.stem}.json')
         documents.write_model(out, model)
         if parsed_args.tails:  # of which there may be too few runs

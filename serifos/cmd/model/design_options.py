@@ -83,6 +83,12 @@ def paper() -> design.Design:
                     seconds=lambda count: FULL_S[count > 2])
 
 
+def is_short(args: argparse.Namespace) -> bool:
+    """Whether each run is made once, and none of those of a paper."""
+    return not (args.full or args.sampled is not None
+                or args.tests is not None or (args.rounds or 1) > 1)
+
+
 def refuse_several(args: argparse.Namespace) -> None:
     """Refuses more than one way to choose runs.
 
@@ -108,9 +114,7 @@ def chosen(args: argparse.Namespace, alone_first: bool = False) -> tuple[
         None where all are made anyway
     :raises InputError: where they are absurd or contradict each other
     """
-    fixed = args.runs, args.sampled, args.tests
-    one_by_one = not (args.full or any(number is not None for number in fixed)
-                      or (args.rounds or 1) > 1)
+    one_by_one = args.runs is None and is_short(args)
     _refuse_absurd(args, one_by_one)
     if args.full:
         return _full(args, full.TRAINING), None

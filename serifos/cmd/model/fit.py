@@ -242,6 +242,8 @@ def summary(model: mm.Model, most: int | None = None) -> dict[str, Any]:
         'runs': model.runs,
         'range': cells.ranges(model.range),
         **chosen,
+        **({'factor': round(quality['factor'], 3)}
+           if quality.get('factor') is not None else {}),
         'mre': cells.percent(quality.get('mre')),
         'mre_by_count': _percents(quality.get('mre_by_count') or {}),
         **({'tenant_mre': cells.percent(quality['tenant_mre'])}
@@ -256,12 +258,13 @@ def summary(model: mm.Model, most: int | None = None) -> dict[str, Any]:
 
 def _tails(model: mm.Model) -> cells.Cell:
     """The models of 99th percentiles: the kind and the error of each."""
-    found = {figure: {'kind': tail.kind, 'mre': tail.quality.get('mre')}
+    found = {figure: {'kind': tail.kind, 'mre': tail.quality.get('mre'),
+                      'factor': tail.quality.get('factor')}
              for figure, tail in model.tails.items()}
     return cells.Cell(found, ', '.join(
-        f'{figure}: {its["kind"]}, '
-        f'{cells.percent(its["mre"]).human_readable()}'
-        for figure, its in found.items()))
+        f'{figure}: {tail.kind}, ' + (verdict.within(tail) or cells.percent(
+            tail.quality.get('mre')).human_readable())
+        for figure, tail in model.tails.items()))
 
 
 def _percents(by_label: Mapping[str, float | None]) -> cells.Cell:

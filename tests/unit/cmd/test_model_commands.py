@@ -143,6 +143,7 @@ class FitTest(ModelCase):
         for figure, its in said['tails'].items():
             self.assertEqual('outstanding', its['kind'])
             self.assertLess(its['mre'], 1e-4)
+            self.assertAlmostEqual(1.0, its['factor'], 3)
         _, said = self.run_json('check', self.model, self.dataset, err=MEANS)
         self.assertEqual({'read_p99_us', 'write_p99_us'}, {*said['tails']})
         samples.write(self.dataset, _dataset())

@@ -127,11 +127,16 @@ class StatusTest(cloud.Case):
         result, said = self.checked(conf)['Models']
         self.assertEqual(1, result)
         self.assertIn('Model flat says nothing of write_p99_us', said)
-        for mre, words in (0.4, 'is 40 % off in write_p99_us'), (0.1, None):
+        for quality, words in (
+                ({'mre': 0.4}, 'In write_p99_us the model flat is only 40 % '
+                 'off, by which'),
+                ({'mre': 0.4, 'factor': 3.1}, 'is only within a factor of 3.1 '
+                 'for 90 % of the runs, by which'),
+                ({'mre': 0.4, 'factor': 1.4}, None), ({'mre': 0.1}, None)):
             documents.write_model(
                 self.dir / 'models' / 'flat.json', dataclasses.replace(
                     cloud.MODEL, tails={'write_p99_us': dataclasses.replace(
-                        cloud.MODEL, quality={'mre': mre})}))
+                        cloud.MODEL, quality=quality)}))
             result, said = self.checked(conf).get('Models', (0, ''))
             self.assertEqual(1 if words else 0, result)
             self.assertIn(words or '', said)

@@ -51,6 +51,17 @@ class OptimalTest(testtools.TestCase):
         drawn = [run for run in d_optimal.runs(80) if not set(run) <= grid]
         self.assertTrue(14 <= len(drawn) <= 16, len(drawn))
 
+    @ddt.data(30, 80)
+    def test_different_jobs_run_together(self, number):
+        together = [run for run in d_optimal.runs(number) if len(run) > 1]
+        for name in 'write_pct', 'block_kib', 'iodepth':
+            differ = [run for run in together
+                      if len({getattr(w, name) for w in run}) > 1]
+            self.assertGreater(len(differ), 0.9 * len(together), name)
+        beside = [run for run in together
+                  if {1.0, 8.0} <= {min(w.iodepth, 8.0) for w in run}]
+        self.assertGreater(len(beside), 0.5 * len(together))
+
     def test_tenants_of_one_run_in_ten_think(self):
         thinking = [run for run in d_optimal.runs(80)
                     if any(w.think_time_us for w in run)]

@@ -11,23 +11,24 @@ from serifos.model import held_out as ho
 from tests.unit import samples
 
 _ODD = [wl.Workload(30, 4, 128)] * 2 + [wl.Workload(70, 64, 1)]
-_DATA = fit_runs.runs(samples.dataset(
+_THRICE = fit_runs.runs(samples.dataset(
     [*d_optimal.runs(40), *[_ODD] * 3], samples.cliff).samples)
-_NOISE = np.random.default_rng(3).lognormal(0, 0.1, len(_DATA.y))
+_ONCE = _THRICE.some(range(41))
+_NOISE = np.random.default_rng(3).lognormal(0, 0.1, 41)
 
 
-def _choose(outstanding, tenant):
+def _choose(outstanding, tenant, data=_ONCE):
     """:param outstanding: the factor by which it is wrong, of each run"""
-    return choice.choose(_DATA, {
-        kind: ho.HeldOut(_DATA.y * np.broadcast_to(wrong, _DATA.y.shape),
+    return choice.choose(data, {
+        kind: ho.HeldOut(data.y * np.broadcast_to(wrong, data.y.shape),
                          np.empty(0))
         for kind, wrong in (('outstanding', outstanding),
                             ('tenant', tenant))})
 
 
-def _but_odd(wrong):
-    """The factors, but twelve for the pattern that was measured thrice."""
-    return np.append(np.broadcast_to(wrong, 40), [12.0] * 3)
+def _but_odd(wrong, *odd):
+    """The factors, those of the runs of the odd pattern last."""
+    return np.append(np.broadcast_to(wrong, 40), odd or 12.0)
 
 
 class ChoiceTest(testtools.TestCase):
@@ -38,8 +39,18 @@ class ChoiceTest(testtools.TestCase):
         self.assertLess(found.mre['outstanding'], found.mre['tenant'])
         self.assertIn(
             '; outstanding is better than tenant only because of one '
-            'pattern, 30:4:128:100 2x 70:64:1:100 (3 runs), which tenant '
+            'pattern, 30:4:128:100 2x 70:64:1:100 (1 run), which tenant '
             'misses by 1100 %: measure it again.', found.why)
+        self.assertEqual(tuple(_ODD), found.decides.workloads)
+
+    def test_a_pattern_is_judged_by_the_median_of_three_runs(self):
+        found = _choose(1.2, _but_odd(1.1, 12, 1.1, 1.1), _THRICE)
+        self.assertIsNone(found.decides)
+        self.assertNotIn('pattern', found.why)
+
+    def test_a_pattern_of_three_runs_needs_no_other_one(self):
+        found = _choose(1.2, _but_odd(1.1, 12, 12, 12), _THRICE)
+        self.assertIn('(3 runs), which tenant misses by 1100 %.', found.why)
 
     def test_one_pattern_that_the_simpler_kind_misses_is_named(self):
         found = _choose(_but_odd(1.1), 1.2)

@@ -16,6 +16,13 @@ class QualityTest(testtools.TestCase):
             0.15, quality.mre(np.array([100.0, 200.0]),
                               np.array([110.0, 160.0])))
 
+    def test_nine_of_ten_runs_are_within_the_factor(self):
+        predicted = np.array([2.0, 0.5, *[1.0] * 8])
+        found = [quality.factor(np.array([1.0] * 9 + [wild]), predicted)
+                 for wild in (1.0, 1e5)]
+        self.assertAlmostEqual(2.0, found[0])
+        self.assertLess(found[1], 7)
+
     def test_mre_by_label(self):
         self.assertEqual(
             {1: 0.5, 2: 0.25},

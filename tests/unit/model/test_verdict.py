@@ -54,6 +54,15 @@ class VerdictTest(testtools.TestCase):
         self.assertEqual(('Fit a model that predicts latency_us for '
                           'planning.',), found.advice)
 
+    def test_a_99th_percentile_is_judged_by_a_factor(self):
+        found = vd.verdict(model(0.9, 80, 'write_p99_us', factor=3.14159))
+        self.assertEqual(
+            'not for planning, which needs latency: within a factor of 3.14 '
+            'for 90 % of the runs, 80 runs', found.headline)
+        self.assertEqual(
+            ('Predictions are within a factor of 3.14 for 90 % of the runs, '
+             'which the fit did not see.',), found.reasons)
+
     def test_the_bounds_are_those_of_plans_and_builds(self):
         self.assertEqual(lm.Limits().hot_ratio, vd.HOT_RATIO)
         self.assertEqual(stopping.LEAST, vd.FEW)

@@ -14,6 +14,7 @@ from serifos import errors
 from serifos.files import documents
 from serifos.lab.sim import device
 from serifos.lab.sim import devices
+from serifos.model import held_out
 from serifos.modeler import adaptive
 from serifos.modeler import campaign
 from serifos.modeler import design_runs
@@ -100,3 +101,58 @@ class ChoosingTest(case.DirectoryCase):
     def test_the_error_is_that_of_runs_not_fitted_on(self):
         made, _ = self.build('x', stop_after=20)
         self.assertTrue(0.03 < adaptive.held_out_error(made) < 0.6)
+
+
+class DecidingTest(case.DirectoryCase):
+    """A device whose third run is wild: twelve times too fast."""
+
+    def measure(self, workloads, runtime_s):
+        self.calls += 1
+        seen = device.SimulatedDevice(
+            devices.SSD1, np.random.default_rng(0), 100).measure(
+                workloads, 1.0)
+        self.true[seen.key] = seen.latency_us
+        return dataclasses.replace(seen, seen=(), latency_us=(
+            seen.latency_us / (12 if self.calls == 3 else 1)))
+
+    def predictions(self, data):
+        """The richer kind is the better one but for wild measurements."""
+        return {kind: held_out.HeldOut(y, np.empty(0)) for kind, y in (
+            ('outstanding', 1.2 * data.y),
+            ('tenant', np.array([1.1 * self.true[key]
+                                 for key in data.keys])))}
+
+    def build(self, runs=12, stop_after=1000, chooser=None):
+        """How many runs were made now."""
+        was = self.calls
+        design = dn.Design({1: runs}, lambda: PLAN.runs[:runs],
+                           lambda count: 15.0)
+        design_runs.run(
+            design, self.dir / 'x.jsonl', HEADER, self.measure,
+            campaign.Ports(lambda *step: None,
+                           lambda: self.calls == stop_after),
+            chooser and chooser.adaptive, again=adaptive.Deciding(
+                design, self.said.append, self.predictions).again)
+        return self.calls - was
+
+    def setUp(self):
+        super().setUp()
+        self.calls, self.true, self.said = 0, {}, []
+
+    def test_the_lone_pattern_that_decides_is_measured_twice_more(self):
+        self.assertEqual(14, self.build())
+        made = documents.read_dataset(self.dir / 'x.jsonl').samples
+        self.assertEqual([made[2].key] * 2, [s.key for s in made[12:]])
+        self.assertEqual(
+            ['One run decides which kind of model is taken, '
+             f'{made[2].words}: it is measured 2 more times.'], self.said)
+        self.assertEqual(0, self.build())
+
+    def test_stopped_between_the_two_it_makes_the_other(self):
+        self.assertRaises(errors.Interrupted, self.build, stop_after=13)
+        self.assertEqual(1, self.build())
+
+    def test_it_is_no_run_that_a_build_chose(self):
+        for made in 44 + 2, 0:
+            self.assertEqual(made, self.build(80, chooser=adaptive.Chooser(
+                PLAN, stopping.Enough(), error)))
