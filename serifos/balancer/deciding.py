@@ -2,7 +2,7 @@
 """What a round plans: by the history of volumes, with the present beside it.
 
 Where there is a history, pools are judged by it: what is hot for minutes
-alone is nothing to move for, what is hot by the figures of days is. A promise
+alone is nothing to move for, what is hot by the figures of days is. An SLO
 that the present breaks is mended first where a move can.
 """
 

@@ -203,7 +203,7 @@ def _volume(record: inv.Record, inventory: inv.Inventory,
         required_backend_name=(home.backend_name if home
                                else names.pool_name(record.pool or '')
                                or None),
-        max_latency_us=said.promise_us, min_gain=said.min_gain,
+        max_latency_us=said.slo_us, min_gain=said.min_gain,
         movable=why or True,
         workload=seen and seen.mean, attached=record.status == 'in-use',
         name=_short(record.name), project_id=record.project_id,

@@ -45,8 +45,8 @@ _POOL: tuple[tuple[str, str], ...] = (
     ('up', '1 where the pool is up, and seen by telemetry.'),
     ('volumes', 'Volumes in the pool.'),
     ('active_volumes', 'Those of them with a load.'),
-    ('broken_promises', 'Volumes that are measured, or predicted, to see '
-     'more than they were promised.'),
+    ('violated_slos', 'Volumes that exceed their SLO, as measured or as '
+     'predicted.'),
     ('frozen_ratio', 'Part of the load of a pool that may not be moved.'),
     ('free_bytes', 'Space that plans may fill.'))
 """(name, help) of the gauges of each pool, behind ``serifos_pool_``."""
@@ -109,7 +109,7 @@ def _figures(pool: ol.PoolOutlook) -> Iterator[tuple[str, float | None]]:
     yield 'up', pool.pool.state == 'up'
     yield 'volumes', pool.volumes
     yield 'active_volumes', pool.active
-    yield 'broken_promises', before.broken
+    yield 'violated_slos', before.broken
     yield 'frozen_ratio', pool.frozen
     yield 'free_bytes', before.free_gib * _GIB
 

@@ -30,9 +30,9 @@ from serifos.plan.loads import slots as sl
 from serifos.plan import plan as pl
 from serifos.plan import predictions as pr
 from serifos.plan import problem as pm
-from serifos.plan.promises import beyond
 from serifos.plan import recent
 from serifos.plan import relieve
+from serifos.plan.slo import beyond
 from serifos.plan import state as st
 from serifos import plugins
 
@@ -168,7 +168,7 @@ def measured(cluster: cl.Cluster, limits: lm.Limits,
 
     The level of a pool is what its tenants see, as far as that is surer than
     its model, which tells the change; all of it where the pool does not fit
-    its model. What a volume with a promise sees is what it measures. Nothing
+    its model. What a volume with an SLO sees is what it measures. Nothing
     is corrected where the models are trusted, nor on a device that is copied
     to or from: it shows more than its tenants make. Of a pool of fewer than
     :data:`.model.LIGHT` requests outstanding, bursts make more than its load,
@@ -218,13 +218,13 @@ def _with_tenants(cluster: cl.Cluster, limits: lm.Limits,
     if not seen:
         return cluster
     first = state(cluster, limits, found)
-    promises = first.problem.promises
-    which = np.flatnonzero(first.home[promises.volumes] >= 0)
-    home = first.home[promises.volumes[which]]
-    foretold = promises.sees_us(
+    slos = first.problem.slos
+    which = np.flatnonzero(first.home[slos.volumes] >= 0)
+    home = first.home[slos.volumes[which]]
+    foretold = slos.sees_us(
         which, home, first.loads, first.problem.device[home])
     factors = {name: seen[name] / us for volume, us in zip(
-        promises.volumes[which].tolist(), foretold.tolist())
+        slos.volumes[which].tolist(), foretold.tolist())
         if (name := first.problem.volumes[volume].id) in seen and us > 0}
     return dataclasses.replace(cluster, volumes=tuple(
         dataclasses.replace(volume, correction=factors[volume.id])
@@ -253,10 +253,10 @@ def hot_pools(cluster: cl.Cluster, limits: lm.Limits,
             cluster.pools, acceptance.hot_pools(seen)) if hot)
 
 
-def broken_promises(cluster: cl.Cluster, limits: lm.Limits,
-                    found: Mapping[str, mm.Model],
-                    slots: sl.Slots | None = None) -> frozenset[str]:
-    """The volumes that see more than they were promised.
+def violated_slos(cluster: cl.Cluster, limits: lm.Limits,
+                  found: Mapping[str, mm.Model],
+                  slots: sl.Slots | None = None) -> frozenset[str]:
+    """The volumes that exceed their SLO.
 
     :param slots: as of :func:`hot_pools`
     """
@@ -291,7 +291,7 @@ def plan(planner: str, cluster: cl.Cluster, limits: lm.Limits,
 
 def kept_again(cluster: cl.Cluster, limits: lm.Limits,
                found: Mapping[str, mm.Model]) -> pl.Plan:
-    """A plan of the moves alone that keep broken promises again."""
+    """A plan of the moves alone that restore violated SLOs."""
     return plan('relieve', cluster, dataclasses.replace(
         limits, held=frozenset(), capacity_horizon_s=None), found)
 

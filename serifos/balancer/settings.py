@@ -31,7 +31,7 @@ class BalancerSettings:
     :param hold: rounds for which a pool must be hot before it is relieved
     :param demand: which figure of its history a volume is planned as
     :param history_s: how long a history is planned by; 0 for the present
-    :param mend_at_once: whether promises broken at present are mended
+    :param mend_at_once: whether SLOs violated at present are mended
         whatever the history says
     :param settle_s: after a migration, until the next plan is carried out
     :param auto_recover: whether mode auto recovers its own migrations that

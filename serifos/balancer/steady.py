@@ -2,8 +2,8 @@
 """What a round plans with: not its own observation alone, but the last ones.
 
 What volumes do in the mean, corrected predictions, pools that stay hot, and
-promises that stay broken. Where days are planned for, pools are hot and
-promises broken by what volumes did over days; promises by the present, too,
+SLOs that stay violated. Where days are planned for, pools are hot and
+SLOs violated by what volumes did over days; SLOs by the present, too,
 unless they are to wait for that, where it is measured and not predicted alone.
 """
 
@@ -29,7 +29,7 @@ class Steady:
     """An observation by those before it.
 
     :param limits: with the pools that were hot for long enough
-    :param late: volumes whose promises were broken for long enough; None
+    :param late: volumes whose SLOs were violated for long enough; None
         where one observation counts
     :param slots: what volumes did over days; None for the present
     """
@@ -40,11 +40,11 @@ class Steady:
     slots: sl.Slots | None = None
 
     def too_early(self, move: pl.Move) -> str | None:
-        """Why a move that is for a promise waits, or None."""
-        if self.late is None or not move.for_promise or (
+        """Why a move that is for an SLO waits, or None."""
+        if self.late is None or not move.for_slo or (
                 self._devices.get(move.source) in self._late_devices):
             return None
-        return (f'no promise on {move.source} was broken by the mean in each '
+        return (f'no SLO on {move.source} was violated by the mean in each '
                 'of the last rounds')
 
     @functools.cached_property
@@ -65,7 +65,7 @@ def steady(seen: observer.Observation, limits: lm.Limits,
 
     :param now: seconds of the epoch
     :param slots: what volumes did over days; None for the present
-    :param mend: whether promises count that the present alone breaks
+    :param mend: whether SLOs count that the present alone breaks
     """
     if recent is None:
         return Steady(seen.cluster, limits, slots=slots)
@@ -94,18 +94,18 @@ def once(cluster: cl.Cluster, limits: lm.Limits,
 def _late(cluster: cl.Cluster, limits: lm.Limits,
           models: Mapping[str, mm.Model], slots: sl.Slots | None,
           mend: bool) -> frozenset[str]:
-    """The volumes whose promises count as broken."""
-    late = planning.broken_promises(cluster, limits, models, slots)
+    """The volumes whose SLOs count as violated."""
+    late = planning.violated_slos(cluster, limits, models, slots)
     if slots is not None:
         late -= _keeping(cluster)
     if slots is not None and mend:
-        late |= planning.broken_promises(
+        late |= planning.violated_slos(
             cluster, limits, models) - _keeping(cluster, idle=True)
     return late
 
 
 def _keeping(cluster: cl.Cluster, idle: bool = False) -> frozenset[str]:
-    """The volumes that see no more than promised, as measured.
+    """The volumes that meet their SLO, as measured.
 
     Whatever is predicted for them: by a model that is wrong about a pool,
     volumes would leave it that are well there.

@@ -23,7 +23,7 @@ ACTIVE_FLOOR = cfg.FloatOpt(
 PLANNERS = plugins.choices({
     'bfd': 'best fit decreasing over all volumes, as in the Serifos paper; '
            'any number of moves unless max_moves is set',
-    'relieve': 'promises of latency first, then pools that fill up by '
+    'relieve': 'SLOs first, then pools that fill up by '
                'themselves, then pools that are hot'},
     plugins.PLANNERS)
 """(name, help) of each planner."""
@@ -71,13 +71,13 @@ OPTS = [
              'faster.'),
     cfg.BoolOpt(
         'mend_at_once', default=True,
-        help='With window: whether a promise of latency that is broken at '
-             'present, for hold rounds, is mended at once. If false, only '
-             'one that is broken by what volumes are planned as.'),
+        help='With window: whether an SLO that is violated at present, for '
+             'hold rounds, is restored at once. If false, only one that is '
+             'violated by what volumes are planned as.'),
     cfg.IntOpt(
         'hold', default=3, min=1, max=1000,
         help='Rounds of serifos-balancer run in a row that a pool must be '
-             'hot for, or have a broken promise of latency, before a volume '
+             'hot for, or have a violated SLO, before a volume '
              'leaves it; its load is the mean over so many observations.'),
     cfg.IntOpt(
         'max_moves', min=1, max=1000000,

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The grammar of names that operators write: pools, models, promises.
+"""The grammar of names that operators write: pools, models, SLOs.
 
 A pool is ``host@backend#pool``; its parts are called as by Cinder's
 ``extract_host``. A model is named by the stem of its file, ``STEM.json``,
-in a capability of the pool. A volume type promises a latency by the extra
-spec :data:`PROMISE`. A volume's metadata names groups and volumes with which
+in a capability of the pool. A volume type sets an SLO by the extra
+spec :data:`SLO`. A volume's metadata names groups and volumes with which
 it is to share a pool, or not.
 """
 
@@ -24,9 +24,9 @@ PREFIX = 'serifos:'
 SAME_POOL = f'{PREFIX}same_pool'
 DIFFERENT_POOL = f'{PREFIX}different_pool'
 
-PROMISE = f'{PREFIX}max_latency_us'
-PROMISE_US = (1e-3, 1e12)
-"""The least and the greatest latency that can be promised, µs."""
+SLO = f'{PREFIX}max_latency_us'
+SLO_US = (1e-3, 1e12)
+"""The least and the greatest latency that an SLO can be, µs."""
 
 MOST_BYTES = 250
 """The longest file name, less ``.json``."""
@@ -85,17 +85,17 @@ def _domain(hosts: Iterable[str]) -> str:
     return ''.join(f'.{label}' for label in reversed(shared))
 
 
-def promise_us(extra_specs: Mapping[str, object]) -> float | None:
-    """The latency that a volume type promises, µs; None without a promise.
+def slo_us(extra_specs: Mapping[str, object]) -> float | None:
+    """The SLO of a volume type, µs; None without an SLO.
 
-    :raises ValueError: where it is not a number within :data:`PROMISE_US`
+    :raises ValueError: where it is not a number within :data:`SLO_US`
     """
-    said = extra_specs.get(PROMISE)
+    said = extra_specs.get(SLO)
     if said is None:
         return None
-    found, (least, most) = fields.finite(said), PROMISE_US
+    found, (least, most) = fields.finite(said), SLO_US
     if found is None or not least <= found <= most:
-        raise ValueError(f'{PROMISE} {fields.shown(said)} is not a number '
+        raise ValueError(f'{SLO} {fields.shown(said)} is not a number '
                          f'from {least:g} to {most:g}')
     return found
 

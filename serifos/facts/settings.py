@@ -35,7 +35,7 @@ class TypeSettings(NamedTuple):
         nothing
     :param cool_down_s: how long those that were moved stay where they are,
         None for as long as others
-    :param promise_us: the latency that it promises
+    :param slo_us: its SLO
     :param min_gain: the fraction that a move of its volumes has to gain,
         None for what others have to
     :param faults: clauses about values that cannot be used
@@ -44,7 +44,7 @@ class TypeSettings(NamedTuple):
     name: str | None = None
     balance: bool | None = None
     cool_down_s: float | None = None
-    promise_us: float | None = None
+    slo_us: float | None = None
     min_gain: float | None = None
     faults: tuple[str, ...] = ()
 
@@ -54,12 +54,12 @@ class TypeSettings(NamedTuple):
         balance = _flag(specs, BALANCE, faults)
         cool_down_s = _number(specs, COOL_DOWN, 0, _TEN_YEARS_S, faults)
         min_gain = _number(specs, MIN_GAIN, 0, 1, faults)
-        promise_us = None
+        slo_us = None
         try:
-            promise_us = names.promise_us(specs)
+            slo_us = names.slo_us(specs)
         except ValueError as exc:
             faults.append(str(exc))
-        return cls(kind.name, balance, cool_down_s, promise_us, min_gain,
+        return cls(kind.name, balance, cool_down_s, slo_us, min_gain,
                    tuple(faults))
 
     def why_not(self, balance: bool = True) -> rs.Reason | None:

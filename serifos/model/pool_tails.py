@@ -22,7 +22,7 @@ from serifos.model.pool_models import Ints
 class TailFleet(pool_models.Fleet):
     """As its parent, but that pools are compared by a 99th percentile.
 
-    Latencies, and what tenants see, stay means: promises are about these. A
+    Latencies, and what tenants see, stay means: SLOs are about these. A
     Load has more features: for each distinct model of the 99th percentile,
     how many workloads lie outside of its range. A pool whose model has none
     counts as one without a model.

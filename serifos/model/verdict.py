@@ -151,7 +151,7 @@ def _reasons(model: mm.Model, grade: Grade, error: float | None,
     seen = model.quality.get('tenant_mre')
     if seen is not None and seen > max(error, GOOD) * 1.25:
         said.append(f'Of what one tenant sees it is {percent(seen)} off: '
-                    'whether a promise is kept is less sure than which pool '
+                    'whether an SLO is met is less sure than which pool '
                     'is slow.')
     return tuple(said)
 

@@ -18,7 +18,7 @@ from serifos.plan import limits
 from serifos.plan import outcomes as oc
 from serifos.plan.problem import Bools
 from serifos.plan.problem import Ints
-from serifos.plan.promises import beyond
+from serifos.plan.slo import beyond
 from serifos.plan import state as st
 
 

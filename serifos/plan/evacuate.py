@@ -3,7 +3,7 @@
 
 The volumes by decreasing block size, the idle and the unknown last, each to
 the pool with the least planning figure after the move and, of equals, the
-most free space; pools where a latency promise would be broken come last.
+most free space; pools where an SLO would be violated come last.
 One pass; a volume that cannot move is refused with the reason.
 """
 
@@ -24,8 +24,8 @@ from serifos.plan import outcomes as oc
 from serifos.plan import plan as pl
 from serifos.plan import predictions as pr
 from serifos.plan import problem as pm
-from serifos.plan.promises import beyond
 from serifos.plan import refusals
+from serifos.plan.slo import beyond
 from serifos.plan import state as st
 from serifos.plan import summary
 

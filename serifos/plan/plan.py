@@ -13,7 +13,7 @@ from serifos.facts import times
 
 PLAN_SCHEMA = 'serifos-plan/1'
 
-BROKEN = 'a broken promise '
+BROKEN = 'a violated SLO '
 FORECAST = 'a forecast violation of an SLO '
 """Beginnings of the reasons of moves made for an SLO: violated as measured,
 or only as predicted."""
@@ -58,8 +58,8 @@ class Move:
                 for field in dataclasses.fields(cls)]
 
     @property
-    def for_promise(self) -> bool:
-        """Whether it is made for a broken promise, hot pool or not."""
+    def for_slo(self) -> bool:
+        """Whether it is made for a violated SLO, hot pool or not."""
         return self.reason.startswith((BROKEN, FORECAST))
 
     def to_json(self) -> dict[str, Any]:
@@ -124,8 +124,8 @@ class Plan:
     :param truncated: acceptable moves are left: max_moves was reached, or
         they need space that the plan itself frees
     :param latency_us: pool name → µs, for the pools that have a model
-    :param slo_misses: volumes predicted to see more than their type promises,
-        by what is measured of them where that is known
+    :param slo_misses: volumes predicted to exceed the SLO of their type, by
+        what is measured of them where that is known
     :param slo_violated: volumes that are measured to see more, and those of
         them that are predicted to do so afterwards
     :param hot_pools: pools whose planning figure is over hot_ratio

@@ -21,7 +21,7 @@ from serifos.plan import limits as lm
 from serifos.plan.loads import grouping as gp
 from serifos.plan.loads import slots as sl
 from serifos.plan import predictions as pr
-from serifos.plan.promises import promises as ps
+from serifos.plan.slo import slos
 
 Floats = pr.Floats
 Ints = pr.Ints
@@ -236,10 +236,10 @@ class Problem:
         return self.size_gib * rates[self.attached]
 
     @functools.cached_property
-    def promises(self) -> ps.Promises:
-        """What volumes were promised."""
-        return ps.Promises.of(self.volumes, self.models, self.loads,
-                              self.tenants, self.home)
+    def slos(self) -> slos.Slos:
+        """The SLOs of volumes."""
+        return slos.Slos.of(self.volumes, self.models, self.loads,
+                            self.tenants, self.home)
 
     @functools.cached_property
     def shared(self) -> bool:

@@ -4,7 +4,7 @@
 A cloud's load is noisy. What a volume does is taken as its mean over the
 last observations on the pool that it is on. A pool is relieved where it is
 hot by these means, and was so in each of the observations: a burst of one
-round stays in the means for as many rounds. A promise counts as broken where
+round stays in the means for as many rounds. An SLO counts as violated where
 it is by the means of each of as many rounds.
 """
 
@@ -146,7 +146,7 @@ class Recent:
         return self._in_each(self._hot.add(hot, now))
 
     def late(self, broken: frozenset[str], now: float) -> frozenset[str]:
-        """The volumes whose promises were broken in each of the last rounds.
+        """The volumes whose SLOs were violated in each of the last rounds.
 
         :param broken: those that are broken by the means of this one
         """

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Why volumes stay where they are.
 
-Told for those of hot pools, and for those that see more than they were
-promised: on a small cloud also for all that share a pool with such a one. A
+Told for those of hot pools, and for those that exceed their
+SLO: on a small cloud also for all that share a pool with such a one. A
 volume is judged by its move to the pool of least figure with it, among the
 :data:`.outcomes.NEAREST` pools of least figure, open to it or not.
 """
@@ -23,8 +23,8 @@ from serifos.plan import outcomes as oc
 from serifos.plan import plan as pl
 from serifos.plan import problem as pm
 from serifos.plan.problem import Ints
-from serifos.plan.promises import beyond
 from serifos.plan import quota as qu
+from serifos.plan.slo import beyond
 from serifos.plan import state as st
 
 NO_OTHER = rs.Reason('no other device has a pool that is up and has a model',
@@ -124,13 +124,13 @@ def _against_worthy(state: st.State, moves: oc.Outcomes,
                      f'volume {problem.volumes[broken].id} there')
             yield rs.Reason(
                 f'on {pool.name} {whose} would see more than the '
-                f'{problem.promises.us[broken]:.6g} µs that its type promises',
-                rs.Code.BREAKS_PROMISE)
+                f'{problem.slos.us[broken]:.6g} µs of its SLO',
+                rs.Code.VIOLATES_SLO)
         elif cool[row] and not eases[row]:
             yield rs.Reason(
-                'its pool is not hot, and promises would be exceeded by more '
+                'its pool is not hot, and SLOs would be exceeded by more '
                 f'or nearly as much on {pool.name}',
-                rs.Code.SHIFTS_PROMISES)
+                rs.Code.SHIFTS_SLOS)
         elif (price := unpaid[row]) is not None:
             yield price
         elif problem.carried_gib[volume] > state.gib_left:

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The default planner: promises, pools that fill up, hot pools, then nothing.
+"""The default planner: SLOs, pools that fill up, hot pools, then nothing.
 
-Promises that are broken are kept again where a move can
-(:mod:`.promises.keeping`); pools that their own growth fills are left
+SLOs that are violated are restored where a move can
+(:mod:`.slo.keeping`); pools that their own growth fills are left
 (:mod:`.space.filling`); then hot pools are relieved, on small clouds by the
 best of many sequences of moves (:mod:`.hot.beam`), on large ones and for
-pools of many small volumes in rounds (:mod:`.hot.rounds`). Promises that are
-still broken are eased at the end. Moves that keep one may take the space by
+pools of many small volumes in rounds (:mod:`.hot.rounds`). SLOs that are
+still violated are eased at the end. Moves that keep one may take the space by
 which others could be eased, and moves off hot pools may keep several; so,
 where any is left broken, easing at the beginning is tried as well.
 """
@@ -26,9 +26,9 @@ from serifos.plan import outcomes as oc
 from serifos.plan import plan as pl
 from serifos.plan import predictions as pr
 from serifos.plan import problem as pm
-from serifos.plan.promises import beyond
-from serifos.plan.promises import keeping
 from serifos.plan import quota as qu
+from serifos.plan.slo import beyond
+from serifos.plan.slo import keeping
 from serifos.plan.space import filling
 from serifos.plan import state as st
 from serifos.plan import summary
@@ -39,7 +39,7 @@ MAX_MOVES = 4
 
 def plan(cluster: cl.Cluster, models: pr.Predictions, limits: lm.Limits,
          slots: sl.Slots | None = None) -> pl.Plan:
-    """Moves that keep promises, free space and relieve hot pools.
+    """Moves that meet SLOs, free space and relieve hot pools.
 
     The plan is truncated where planning from the state that it leads to,
     with the space that its moves free, finds another move.
@@ -74,13 +74,13 @@ class _Found:
 
     @property
     def harm(self) -> tuple[int, float, int]:
-        """Broken promises, µs beyond them, and moves."""
+        """Violated SLOs, µs beyond them, and moves."""
         beyond = self.state.beyond_us
         return (int((beyond > 0).sum()), float(beyond.sum()),
                 len(self.steps))
 
-    def promises(self, easing: bool) -> _Found:
-        """With moves off pools with broken promises."""
+    def slos(self, easing: bool) -> _Found:
+        """With moves off pools with violated SLOs."""
         made = keeping.steps(self.state, self.quota, easing)
         return self.then(made.steps, made.why, made.state, made.quota)
 
@@ -102,7 +102,7 @@ class _Found:
 
 
 def _best(start: _Found) -> _Found:
-    """Of two orders the one that leaves fewer promises broken.
+    """Of two orders the one that leaves fewer SLOs violated.
 
     Of equals that which exceeds them by less, then that with fewer moves. On
     a large cloud, where it would be one of hundreds, the first alone is tried.
@@ -110,19 +110,19 @@ def _best(start: _Found) -> _Found:
     found = _eased_last(start)
     if start.quota.each or not len(beyond.broken(found.state)):
         return found
-    return min(found, start.promises(easing=True).filling().hot(),
+    return min(found, start.slos(easing=True).filling().hot(),
                key=operator.attrgetter('harm'))
 
 
 def _eased_last(found: _Found, once: bool = False) -> _Found:
-    """Promises that a move keeps, space, hot pools, promises that it eases.
+    """SLOs that a move restores, space, hot pools, SLOs that it eases.
 
     :param once: whether one move is enough to know
     """
-    for longer in (lambda: found.promises(easing=False),
+    for longer in (lambda: found.slos(easing=False),
                    lambda: found.filling(),
                    lambda: found.hot(once),
-                   lambda: found.promises(easing=True)):
+                   lambda: found.slos(easing=True)):
         found = longer()
         if once and found.steps:
             break

@@ -135,12 +135,12 @@ class State:
 
     @functools.cached_property
     def beyond_us(self) -> Floats:
-        """µs[promised] that tenants see beyond their promises, 0 if kept."""
+        """µs[slos] that tenants see beyond their SLOs, 0 if kept."""
         problem = self.problem
-        found = np.zeros(len(problem.promises.volumes))
-        home = self.home[problem.promises.volumes]
+        found = np.zeros(len(problem.slos.volumes))
+        home = self.home[problem.slos.volumes]
         here = np.flatnonzero(home >= 0)
-        found[here] = problem.promises.beyond_us(
+        found[here] = problem.slos.beyond_us(
             here, home[here], self.loads, problem.device[home[here]])
         return found
 

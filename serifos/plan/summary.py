@@ -18,9 +18,9 @@ from serifos.plan import outcomes as oc
 from serifos.plan import plan as pl
 from serifos.plan.problem import Floats
 from serifos.plan.problem import Ints
-from serifos.plan.promises import beyond
 from serifos.plan import quota as qu
 from serifos.plan import refusals
+from serifos.plan.slo import beyond
 from serifos.plan import state as st
 
 FASTEST = 'least predicted latency'

@@ -85,7 +85,7 @@ def _errors(quality: Mapping[str, object]
                'fit did not see')
     if of_tenants is not None:
         yield ('tenant_mre', vd.percent(of_tenants), 'the same, of what each '
-               'of the workloads on the device sees; promises are judged '
+               'of the workloads on the device sees; SLOs are judged '
                'by it')
     by_count = {count: error for count, error in (
         quality.get('mre_by_count') or {}).items() if error is not None}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""SerifosFilter: refuses pools against metadata and promises of latency."""
+"""SerifosFilter: refuses pools against metadata and SLOs."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ _REFUSES = rq.PLACES | _MOVES
 
 
 class SerifosFilter(filters.BaseBackendFilter):
-    """Keeps what metadata ask for and ``serifos:max_latency_us`` promises.
+    """Keeps what metadata and ``serifos:max_latency_us`` ask for.
 
     A new volume lives where ``serifos:same_pool`` and
-    ``serifos:different_pool`` of its metadata let it. Latency is promised to
+    ``serifos:different_pool`` of its metadata let it. SLOs hold for
     the new volume, and to the volumes that are in the pool or pending there,
     each by what it would see itself with the new one; by the latency of the
     pool where its model does not tell tenants apart. Without data, and for
@@ -78,15 +78,15 @@ def _refused(request: rq.Request,
              states: list[Any]) -> Iterator[tuple[int, str]]:
     """Index and reason for each pool that is refused."""
     serifos = judge.shared(CONF)
-    promises = serifos.has_promises(request)
-    if not promises and affinity.Wish.of(request) is None:
+    slos = serifos.has_slos(request)
+    if not slos and affinity.Wish.of(request) is None:
         return
-    own = serifos.promise_us(request)
+    own = serifos.slo_us(request)
     placement = serifos.observe([request], states)
     for i, why in enumerate(serifos.barred(placement)):
         if why is not None:
             yield i, why
-    if not promises:
+    if not slos:
         return
     found = serifos.judge(placement)
     for i, prediction in enumerate(found.predictions):
@@ -95,14 +95,14 @@ def _refused(request: rq.Request,
         if own is not None and prediction.own_us > own:
             why = prediction.own_us, own, 'its own type'
         elif prediction.strained is not None and prediction.strain > 1:
-            promise = prediction.strained
-            why = (prediction.strain * promise.latency_us, promise.latency_us,
-                   f'volume {promise.volume}' if promise.volume
+            slo = prediction.strained
+            why = (prediction.strain * slo.latency_us, slo.latency_us,
+                   f'volume {slo.volume}' if slo.volume
                    else 'a volume placed there before')
         else:
             continue
         yield i, (f'{states[i].backend_id}: {why[0]:.0f} µs are predicted, '
-                  f'{why[1]:.0f} µs promised to {why[2]}')
+                  f'{why[1]:.0f} µs is the SLO of {why[2]}')
 
 
 def _stays(request: rq.Request, state: Any) -> bool:

@@ -159,7 +159,7 @@ class Judge:
                 request.volume_id, pending.Volume(
                     candidate.pool, placement.newcomers[0].workload,
                     request.size_gib, placement.at, request.home,
-                    self.promise_us(request), affinity.Wish.of(request)))
+                    self.slo_us(request), affinity.Wish.of(request)))
 
     def barred(self, placement: Placement) -> list[str | None]:
         """Why a new volume is not to live in each candidate, by its metadata.
@@ -183,17 +183,17 @@ class Judge:
             with self._lock:
                 self._pending.weighed(placement.weighed)
 
-    def has_promises(self, request: rq.Request) -> bool:
-        """Whether a latency is promised to the volume, or to any other."""
+    def has_slos(self, request: rq.Request) -> bool:
+        """Whether there is an SLO of the volume, or to any other."""
         with self._lock:
             view = self._refresh(self._clock(), 0)
             return view is not None and bool(
-                view.snapshot.promised or self._pending.promising
-                or self.promise_us(request) is not None)
+                view.snapshot.with_slo or self._pending.with_slo
+                or self.slo_us(request) is not None)
 
-    def promise_us(self, request: rq.Request) -> float | None:
-        """The latency that the volume's type promises, µs."""
-        return request.promise_us(self._refuse)
+    def slo_us(self, request: rq.Request) -> float | None:
+        """The SLO of the volume's type, µs."""
+        return request.slo_us(self._refuse)
 
     def _refresh(self, now: float, candidates: int) -> sn.View | None:
         before = self._view

@@ -44,7 +44,7 @@ Key = str | inferred.Unrecorded  # the id of a recorded volume, or an entry
 class Pending:
     """The pending volumes of all pools; callers hold a lock.
 
-    ``promising`` are the pools where a volume with a promise is pending,
+    ``with_slo`` are the pools where a volume with an SLO is pending,
     ``revisions`` has for each device a number that changes with the volumes
     pending there.
     """
@@ -56,7 +56,7 @@ class Pending:
             collections.OrderedDict())
         self._inferred = inferred.Inferred()
         self._pools: dict[str, pending_pool.PendingPool] = {}
-        self.promising: set[str] = set()
+        self.with_slo: set[str] = set()
         self.revisions: dict[str, int] = {}
         self._number = itertools.count(1)
         self._ends: list[tuple[float, int, Key]] = []
@@ -137,11 +137,11 @@ class Pending:
                 found[workload] = found.get(workload, 0) + count
         return found
 
-    def promises(self, pools: Iterable[str], but: str | None = None
-                 ) -> Iterable[pending_pool.PendingPromise]:
-        """The promises to the volumes that are pending in some pools."""
+    def slos(self, pools: Iterable[str], but: str | None = None
+             ) -> Iterable[pending_pool.PendingSlo]:
+        """The SLOs of the volumes that are pending in some pools."""
         return itertools.chain.from_iterable(
-            each.promises for each in self._in(pools, but))
+            each.slos for each in self._in(pools, but))
 
     def pool_of(self, volume_id: str | None) -> str | None:
         """The pool that a recorded volume was placed in."""
@@ -189,19 +189,19 @@ class Pending:
             booked[one.pool] += sign * one.size_gib
 
     def _add(self, pool: str, workload: wl.Workload, count: int,
-             promise_us: float | None = None) -> None:
+             slo_us: float | None = None) -> None:
         self._pools.setdefault(pool, pending_pool.PendingPool()).add(
-            workload, count, promise_us)
-        if promise_us is not None:
-            self.promising.add(pool)
+            workload, count, slo_us)
+        if slo_us is not None:
+            self.with_slo.add(pool)
         self._revise(pool)
 
     def _remove(self, pool: str, workload: wl.Workload, count: int,
-                promise_us: float | None = None) -> None:
+                slo_us: float | None = None) -> None:
         its = self._pools[pool]
-        its.remove(workload, count, promise_us)
-        if not its.promises:
-            self.promising.discard(pool)
+        its.remove(workload, count, slo_us)
+        if not its.slos:
+            self.with_slo.discard(pool)
         if not its:
             del self._pools[pool]
         self._revise(pool)

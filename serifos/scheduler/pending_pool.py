@@ -23,7 +23,7 @@ class PendingVolume:
 
     :param at: when it was placed, seconds of the epoch
     :param home: the pool that it leaves, None of a new volume
-    :param max_latency_us: the latency promised to it
+    :param max_latency_us: its SLO
     :param wish: with what it is to live, and without what
     """
 
@@ -36,8 +36,8 @@ class PendingVolume:
     wish: affinity.Wish | None = None
 
 
-class PendingPromise(NamedTuple):
-    """A latency, µs, promised to a volume that does this.
+class PendingSlo(NamedTuple):
+    """A latency, µs, that is the SLO of a volume that does this.
 
     :param workload: None of one that is not kept apart
     """
@@ -47,36 +47,36 @@ class PendingPromise(NamedTuple):
 
 
 class PendingPool:
-    """The workloads of a pool with their counts, and the promises."""
+    """The workloads of a pool with their counts, and the SLOs."""
 
     def __init__(self) -> None:
         self._counts: dict[wl.Workload, int] = {}
         self._others = 0
         self._sums = (0.0,) * 4
-        self._promises: collections.Counter[PendingPromise] = (
+        self._slos: collections.Counter[PendingSlo] = (
             collections.Counter())
 
     def add(self, workload: wl.Workload, count: int,
-            promise_us: float | None = None) -> None:
+            slo_us: float | None = None) -> None:
         if workload in self._counts or len(self._counts) < MOST:
             self._counts[workload] = self._counts.get(workload, 0) + count
         else:
             self._mix(workload, count)
-        if promise_us is not None:
-            self._promises[PendingPromise(
-                promise_us, workload if workload in self._counts else None)
+        if slo_us is not None:
+            self._slos[PendingSlo(
+                slo_us, workload if workload in self._counts else None)
             ] += count
 
     def remove(self, workload: wl.Workload, count: int,
-               promise_us: float | None = None) -> None:
+               slo_us: float | None = None) -> None:
         """Removes ``count`` of those that were added."""
-        if promise_us is not None:
-            promise = PendingPromise(promise_us, workload)
-            if promise not in self._promises:
-                promise = PendingPromise(promise_us, None)
-            self._promises[promise] -= count
-            if self._promises[promise] <= 0:
-                del self._promises[promise]
+        if slo_us is not None:
+            slo = PendingSlo(slo_us, workload)
+            if slo not in self._slos:
+                slo = PendingSlo(slo_us, None)
+            self._slos[slo] -= count
+            if self._slos[slo] <= 0:
+                del self._slos[slo]
         kept = min(count, self._counts.get(workload, 0))
         if kept:
             self._counts[workload] -= kept
@@ -103,15 +103,15 @@ class PendingPool:
                 mean: self._counts.get(mean, 0) + self._others}
 
     @property
-    def promises(self) -> list[PendingPromise]:
-        """The distinct promises."""
-        return list(self._promises)
+    def slos(self) -> list[PendingSlo]:
+        """The distinct SLOs."""
+        return list(self._slos)
 
     def copy(self) -> PendingPool:
         other = PendingPool()
         other._counts = dict(self._counts)
         other._others, other._sums = self._others, self._sums
-        other._promises = self._promises.copy()
+        other._slos = self._slos.copy()
         return other
 
     def __bool__(self) -> bool:

@@ -22,8 +22,8 @@ from serifos.facts import workload as wl
 from serifos.model import model as mm
 
 
-class Promise(NamedTuple):
-    """A latency, µs, that was promised to a volume.
+class Slo(NamedTuple):
+    """A latency, µs, that is the SLO of a volume.
 
     :param own: its Load; without a count, what all tenants see counts
     :param volume: its id, '' of one that is on its way
@@ -40,16 +40,16 @@ class Prediction(NamedTuple):
     :param latency_us: what all tenants of the cloud would see, in the mean
     :param error_us: the model's mean absolute error at it
     :param own_us: what the first newcomer sees
-    :param strain: what a volume there sees, by what it was promised; the
-        greatest of them, so over 1 where a promise is broken
-    :param strained: the promise of that volume
+    :param strain: what a volume there sees, by its SLO; the
+        greatest of them, so over 1 where an SLO is violated
+    :param strained: the SLO of that volume
     """
 
     latency_us: float
     error_us: float
     own_us: float = 0.0
     strain: float = 0.0
-    strained: Promise | None = None
+    strained: Slo | None = None
 
     def at(self, latency_us: float, error_us: float) -> Prediction:
         """The same of a pool with another figure, by its ratio to this."""
@@ -68,31 +68,31 @@ Own = Callable[[wl.Workload], wl.Load]
 
 
 def prediction(model: mm.Model, load: wl.Load, everyone: wl.Load,
-               newcomer: wl.Load, promises: Sequence[Promise] = (),
+               newcomer: wl.Load, slos: Sequence[Slo] = (),
                correction: float = 1.0) -> Prediction | None:
     """What is predicted of a Load; None where it is not finite.
 
     :param everyone: the sum of the Loads of all tenants of the cloud
     :param newcomer: the Load of one, which ``load`` includes
-    :param promises: to the volumes there
+    :param slos: of the volumes there
     :param correction: what all that is predicted is multiplied by
     """
     figure, own, *others = (correction * us for us in seen_us(
         model, load, everyone,
-        (newcomer, *(promise.own for promise in promises))))
+        (newcomer, *(slo.own for slo in slos))))
     if not math.isfinite(figure):
         return None
-    strain, strained = max(strains(others, promises),
+    strain, strained = max(strains(others, slos),
                            key=operator.itemgetter(0), default=(0.0, None))
     return Prediction(figure, figure * model.quality.get('mre', 0.0), own,
                       strain, strained)
 
 
-def strains(seen: Iterable[float], promises: Iterable[Promise]
-            ) -> list[tuple[float, Promise]]:
-    """Each promise, and what its volume sees by what it was promised."""
-    return [(us / max(promise.latency_us, _LEAST_US), promise)
-            for us, promise in zip(seen, promises)]
+def strains(seen: Iterable[float], slos: Iterable[Slo]
+            ) -> list[tuple[float, Slo]]:
+    """Each SLO, and what its volume sees as a part of it."""
+    return [(us / max(slo.latency_us, _LEAST_US), slo)
+            for us, slo in zip(seen, slos)]
 
 
 def seen_us(model: mm.Model, load: wl.Load, everyone: wl.Load,

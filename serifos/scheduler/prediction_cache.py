@@ -33,7 +33,7 @@ OVERHEAD = 40.0
 MOST = 250_000
 """About how many are kept in all; of 4 sets of newcomers at least."""
 
-_PROMISE_WORK = 10.0
+_SLO_WORK = 10.0
 _OWN = 4096  # Loads of single workloads that are kept
 
 Newcomers = tuple[wl.Workload, ...]
@@ -115,7 +115,7 @@ class PredictionCache:
                     return made[1], 0.0
             prediction, work = self._predict(
                 place, coming, pending.several(sharing[device], but),
-                pending.promises(sharing[device], but), but,
+                pending.slos(sharing[device], but), but,
                 uncached.get(device))
             if device not in uncached:
                 kept[place] = now, prediction
@@ -141,13 +141,13 @@ class PredictionCache:
 
     def _predict(self, place: sn.ModelledDevice, coming: predict.Several,
                  pending: predict.Several,
-                 promised: Iterable[pending_pool.PendingPromise],
+                 pending_slos: Iterable[pending_pool.PendingSlo],
                  but: str | None, lifted: wl.Workload | None
                  ) -> tuple[predict.Prediction | None, float]:
         """A new prediction, and the multiplications that it took.
 
-        :param promised: to the pending volumes
-        :param but: the id of a volume whose promise does not count
+        :param pending_slos: of the pending volumes
+        :param but: the id of a volume whose SLO does not count
         """
         view, stem = self._view, place.model
         model = view.models[stem]
@@ -161,18 +161,17 @@ class PredictionCache:
         load = predict.with_added(model, own, load, pending)
         load = predict.with_added(model, own, load, coming)
         everyone = predict.total(own, view.everyone, coming)
-        promises = [promise for promise in view.promised(place)
-                    if promise.volume != but]
-        promises += (predict.Promise(
+        slos = [slo for slo in view.slos_of(place) if slo.volume != but]
+        slos += (predict.Slo(
             own(workload) if workload else wl.Load(), latency_us)
-            for latency_us, workload in promised)
+            for latency_us, workload in pending_slos)
         work = model.work(load) + OVERHEAD * (1 + len(pending) + len(coming))
         if place not in view.loads:
             work += OVERHEAD * len(
                 view.snapshot.residents.get(place.device, ()))
-        work += _PROMISE_WORK * len(promises)
+        work += _SLO_WORK * len(slos)
         return predict.prediction(
-            model, load, everyone, own(next(iter(coming))), promises,
+            model, load, everyone, own(next(iter(coming))), slos,
             view.snapshot.places.get(place, 1.0)), work
 
     def _load_of(self, stem: str, model: mm.Model,

@@ -67,12 +67,12 @@ class Request:
             project_id=_text(_get(volume, 'project_id')),
             metadata=_mapping(_get(volume, 'metadata')))
 
-    def promise_us(self, refuse: Refuse) -> float | None:
+    def slo_us(self, refuse: Refuse) -> float | None:
         """``serifos:max_latency_us`` of the volume type, or None."""
         try:
-            return names.promise_us(self.extra_specs)
+            return names.slo_us(self.extra_specs)
         except ValueError as exc:
-            refuse(f'Volume type {self.volume_type} promises nothing: {exc}.')
+            refuse(f'Volume type {self.volume_type} has no SLO: {exc}.')
             return None
 
 

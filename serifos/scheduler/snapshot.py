@@ -18,8 +18,8 @@ from serifos.model import model as mm
 from serifos.scheduler import cluster_reader
 from serifos.scheduler import predict
 
-MOST_PROMISES = 8
-"""Promises of a device that a prediction looks at."""
+MOST_SLOS = 8
+"""SLOs of a device that a prediction looks at."""
 
 ELSEWHERE = ''
 """Stands for the device of volumes whose pool is on none that is known."""
@@ -54,7 +54,7 @@ class Snapshot:
         predictions there, the greatest of its pools
     :param volumes: by their ids, all of them
     :param residents: device, or ELSEWHERE → the volumes that live there
-    :param promised: device → its volumes with a promise, the strictest first
+    :param with_slo: device → its volumes with an SLO, the strictest first
     :param gib: pool → the sizes of its volumes added up, GiB
     :param copies_gib: the same of the copies of migrations, where not 0
     :param mean_gib: the mean size of a volume, GiB; 0 without any
@@ -73,7 +73,7 @@ class Snapshot:
     places: Mapping[ModelledDevice, float]
     volumes: Mapping[str, cl.Volume]
     residents: Mapping[str, list[cl.Volume]]
-    promised: Mapping[str, list[cl.Volume]]
+    with_slo: Mapping[str, list[cl.Volume]]
     gib: Mapping[str, float]
     copies_gib: Mapping[str, float]
     mean_gib: float
@@ -128,7 +128,7 @@ def indexed(pools: Iterable[cl.Pool], volumes: Iterable[cl.Volume],
              if device in sharing}
     by_id: dict[str, cl.Volume] = {}
     residents: dict[str, list[cl.Volume]] = {}
-    promised: dict[str, list[cl.Volume]] = {}
+    with_slo: dict[str, list[cl.Volume]] = {}
     gib = dict.fromkeys(devices, 0.0)
     seen: dict[str, wl.Mean] = {}
     typical: dict[str | None, wl.Mean] = {}
@@ -141,7 +141,7 @@ def indexed(pools: Iterable[cl.Pool], volumes: Iterable[cl.Volume],
         its = homes.get(volume.pool, ELSEWHERE)
         residents.setdefault(its, []).append(volume)
         if its and volume.max_latency_us is not None:
-            promised.setdefault(its, []).append(volume)
+            with_slo.setdefault(its, []).append(volume)
         for label in volume.same_pool:
             same.setdefault(label, []).append(volume)
         for label in volume.different_pool:
@@ -152,13 +152,13 @@ def indexed(pools: Iterable[cl.Pool], volumes: Iterable[cl.Volume],
             if name is not None and workload.is_active(floor):
                 seen.setdefault(name, wl.Mean()).add(workload)
         yield 1
-    for several in promised.values():
+    for several in with_slo.values():
         several.sort(key=lambda each: (each.max_latency_us or 0.0, each.id))
         yield 1
     total = sum(volume.size_gib for volume in by_id.values())
     return Snapshot(
         floor, taken_at, devices, sharing, homes, places, by_id,
-        residents, promised, gib, copies,
+        residents, with_slo, gib, copies,
         total / len(by_id) if by_id else 0.0,
         {name: mean.workload.settled for name, mean in seen.items()},
         {name: mean.workload for name, mean in typical.items()},
@@ -181,7 +181,7 @@ class View:
     :param loads: the Load of each place that the snapshot names and there
         is a model for
     :param everyone: the sum of the Loads of all volumes, wherever they are
-    :param promises: of each place those that are the first to be broken
+    :param SLOs: of each place those that are the first to be violated
     :param usual: the prediction of each with one usual newcomer
     """
 
@@ -190,7 +190,7 @@ class View:
     broken: Mapping[str, str]
     loads: Mapping[ModelledDevice, wl.Load]
     everyone: wl.Load
-    promises: Mapping[ModelledDevice, Sequence[predict.Promise]]
+    slos: Mapping[ModelledDevice, Sequence[predict.Slo]]
     usual: Mapping[ModelledDevice, predict.Prediction | None]
 
     def load(self, place: ModelledDevice) -> wl.Load:
@@ -199,10 +199,10 @@ class View:
         return (_load(self.snapshot, self.models[place.model], place.device)
                 if found is None else found)
 
-    def promised(self, place: ModelledDevice) -> Sequence[predict.Promise]:
-        """The promises on a device that one of the models predicts for."""
-        found = self.promises.get(place)
-        return _promises(
+    def slos_of(self, place: ModelledDevice) -> Sequence[predict.Slo]:
+        """The SLOs on a device that one of the models predicts for."""
+        found = self.slos.get(place)
+        return _slos(
             self.snapshot, self.models[place.model], place.device,
             self.load(place), self.everyone) if found is None else found
 
@@ -222,7 +222,7 @@ def predicted(snapshot: Snapshot, models: Mapping[str, mm.Model],
         that others can be estimated by it
     """
     loads: dict[ModelledDevice, wl.Load] = {}
-    promises: dict[ModelledDevice, Sequence[predict.Promise]] = {}
+    slos: dict[ModelledDevice, Sequence[predict.Slo]] = {}
     found: dict[ModelledDevice, predict.Prediction | None] = {}
     everyone, counted = wl.Load(), set[str]()
     for place in snapshot.places:
@@ -243,27 +243,27 @@ def predicted(snapshot: Snapshot, models: Mapping[str, mm.Model],
     for place, now in loads.items():
         model, newcomer = models[place.model], own[place.model]
         then = now + newcomer
-        several = promises[place] = _promises(
+        several = slos[place] = _slos(
             snapshot, model, place.device, then, everyone + newcomer)
         found[place] = predict.prediction(
             model, then, everyone + newcomer, newcomer, several,
             snapshot.places[place])
-        yield (1 + len(snapshot.promised.get(place.device, ()))
+        yield (1 + len(snapshot.with_slo.get(place.device, ()))
                + int(model.work(then)) // _WORK_A_LINE)
-    return View(snapshot, models, broken, loads, everyone, promises, found)
+    return View(snapshot, models, broken, loads, everyone, slos, found)
 
 
-def _promises(snapshot: Snapshot, model: mm.Model, device: str,
-              load: wl.Load, everyone: wl.Load) -> Sequence[predict.Promise]:
-    """The promises on a device that are the first to be broken."""
-    found = [predict.Promise(
+def _slos(snapshot: Snapshot, model: mm.Model, device: str,
+          load: wl.Load, everyone: wl.Load) -> Sequence[predict.Slo]:
+    """The SLOs on a device that are the first to be violated."""
+    found = [predict.Slo(
         model.load([snapshot.workload(volume)], snapshot.floor),
         volume.max_latency_us or 0.0, volume.id)
-        for volume in snapshot.promised.get(device, ())]
-    if len(found) <= MOST_PROMISES:
+        for volume in snapshot.with_slo.get(device, ())]
+    if len(found) <= MOST_SLOS:
         return found
     _, *seen = predict.seen_us(
-        model, load, everyone, [promise.own for promise in found])
-    return [promise for _, promise in heapq.nlargest(
-        MOST_PROMISES, predict.strains(seen, found),
+        model, load, everyone, [slo.own for slo in found])
+    return [slo for _, slo in heapq.nlargest(
+        MOST_SLOS, predict.strains(seen, found),
         key=operator.itemgetter(0))]

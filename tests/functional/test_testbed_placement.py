@@ -9,7 +9,7 @@ from tests.functional.testbed import network
 COUNT = 7
 """As many as fit where each of three hosts has 6 GiB."""
 
-PROMISE_US = 12000
+SLO_US = 12000
 """More than a volume sees beside a few others, less than what it would see
 beside the tenant of the busy host."""
 
@@ -28,7 +28,7 @@ class PlacementTest(case.TestbedTest):
     def test_a_burst_lands_where_it_is_fast(self):
         self.addCleanup(self.burst.end)
         self.burst.prepare()
-        self.promises()
+        self.slos()
         # tools/testbed burst tries the weigher, too.
         found = {name: self.burst.place(name, 8)
                  for name in ('SerifosScheduler', 'CapacityWeigher')}
@@ -51,15 +51,15 @@ class PlacementTest(case.TestbedTest):
         # The way back: its lines are gone, and so is serifos.
         self.assertNotIn('erifos', stock.said)
 
-    def promises(self):
+    def slos(self):
         """SerifosFilter refuses a slow host, and never a volume's own host."""
         api = self.testbed.api
-        promised = api.create_type('promised', {
-            'serifos:max_latency_us': str(PROMISE_US)})
-        self.addCleanup(api.delete_type, promised)
+        slos = api.create_type('SLO', {
+            'serifos:max_latency_us': str(SLO_US)})
+        self.addCleanup(api.delete_type, slos)
         busy = self.testbed.host(burst.BUSY)
         old = self.testbed.create_volume(
-            'old', volume_type='promised', host=busy)
+            'old', volume_type='SLO', host=busy)
         volumes = [old]
         self.addCleanup(lambda: volumes and self.testbed.delete_volumes(
             volumes))
@@ -68,13 +68,13 @@ class PlacementTest(case.TestbedTest):
 
         # Where it would be too slow, a new one is refused.
         refused = api.create_volume(
-            'refused', volume_type='promised', host=busy)
+            'refused', volume_type='SLO', host=busy)
         volumes.append(refused)
         network.wait_for('the volume is refused', lambda: api.volume(
             refused)['status'] == 'error', 300)
-        self.assertIn(f'{PROMISE_US} µs promised to its own type',
+        self.assertIn(f'{SLO_US} µs is the SLO of its own type',
                       self.since(before))
-        new = self.testbed.create_volume('new', volume_type='promised')
+        new = self.testbed.create_volume('new', volume_type='SLO')
         volumes.append(new)
         self.assertNotEqual(busy, self.testbed.host_of(new))
 

@@ -134,7 +134,7 @@ class BenchTestCase(case.DirectoryCase):
             self.assertAlmostEqual(sum(values) / 2, bfd[at])
             if at in (5, 7):
                 self.assertAlmostEqual(max(values), bfd[at + 1])
-        fewer = sum(each[1]['promise_minutes'] < each[0]['promise_minutes']
+        fewer = sum(each[1]['slo_minutes'] < each[0]['slo_minutes']
                     for each in documents)
         self.assertEqual(f'{fewer} of 2', bfd[3])
         self.assertGreater(first[1]['moves'] + second[1]['moves'], 0)

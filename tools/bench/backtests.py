@@ -15,7 +15,7 @@ from typing import Any
 
 from serifos.report import table
 
-HEADER = ('policy', 'worst pool, ms', 'promise broken, volume minutes',
+HEADER = ('policy', 'worst pool, ms', 'SLO violated, volume minutes',
           'fewer than the first', 'moves', 'moves per 10 volumes, week',
           'at most', 'busiest pool by best', 'at most')
 
@@ -26,14 +26,14 @@ def rows(documents: list[dict[str, Any]]) -> list[tuple[object, ...]]:
     for i, first in enumerate(documents[0]['policies']):
         its = [document['policies'][i] for document in documents]
         others = [document['policies'][0] for document in documents]
-        fewer = sum(one['promise_minutes'] < other['promise_minutes']
+        fewer = sum(one['slo_minutes'] < other['slo_minutes']
                     for one, other in zip(its, others))
         moves, next_day = ([one[name] for one in its] for name in (
             'moves_per_ten_a_week', 'next_day'))
         found.append((
             first['policy'],
             statistics.mean(one['worst_us'] for one in its) / 1e3,
-            round(statistics.mean(one['promise_minutes'] for one in its)),
+            round(statistics.mean(one['slo_minutes'] for one in its)),
             f'{fewer} of {len(its)}',
             statistics.mean(one['moves'] for one in its),
             statistics.mean(moves), max(moves),

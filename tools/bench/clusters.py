@@ -77,9 +77,9 @@ def make_cluster(volumes: int, pools: int, seed: int, blur: bool = False,
     return cluster
 
 
-def promise(cluster: cl.Cluster, ratio: float,
-            pair: tuple[mm.Model, mm.Model]) -> cl.Cluster:
-    """Every tenth volume promised so much of the pools' mean figure."""
+def slo(cluster: cl.Cluster, ratio: float,
+        pair: tuple[mm.Model, mm.Model]) -> cl.Cluster:
+    """Every tenth volume with an SLO of so much of the pools' mean figure."""
     state = st.State.of(pm.Problem.of(
         cluster, make_fleet(cluster, pair), lm.Limits()))
     most_us = ratio * float(state.figure_us.mean())

@@ -21,25 +21,25 @@ from serifos.plan import limits as lm
 SIZES = ((1_000, 50), (10_000, 200), (100_000, 1_000), (1_000_000, 10_000))
 ONCE, PLAIN = 'algorithm 1, one pass', 'bfd in plain Python'
 TENANTS = 'relieve, kind tenant'
-PROMISED = 'relieve, tenant, promises'
+WITH_SLO = 'relieve, tenant, SLOs'
 HOURS = 24
 BUSY = f'relieve, busy, {HOURS} slots'
 IN_SLOTS = {**{f'{work}, {HOURS} slots': work
                for work in ('bfd', 'relieve', TENANTS)}, BUSY: 'relieve'}
 LARGEST = {ONCE: 10_000, PLAIN: 10_000, 'bfd': 100_000, 'relieve': 1_000_000,
-           TENANTS: 1_000_000, PROMISED: 1_000_000,
+           TENANTS: 1_000_000, WITH_SLO: 1_000_000,
            **dict.fromkeys(IN_SLOTS, 100_000)}
 """Volumes up to which each is tried; beyond, plain Python takes minutes."""
 AT_MOST = 1.25
-"""What a tenth of the volumes is promised, of the pools' mean."""
+"""What a tenth of the volumes is SLO, of the pools' mean."""
 
 
 def _timed(work: str, volumes: int, pools: int,
            pair: tuple[mm.Model, mm.Model] | None) -> dict[str, Any]:
     """One case, in a process of its own."""
     cluster = clusters.make_cluster(volumes, pools, seed=0, blur=True)
-    if work == PROMISED:
-        cluster = clusters.promise(cluster, AT_MOST, pair)
+    if work == WITH_SLO:
+        cluster = clusters.slo(cluster, AT_MOST, pair)
     slots = clusters.make_slots(cluster, HOURS, 0, work == BUSY) if (
         work in IN_SLOTS) else None
     base = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -66,7 +66,7 @@ def _apart(*arguments: Any) -> dict[str, Any]:
 def lines(quick: bool) -> Iterator[str]:
     """Lines of the section."""
     yield ('volumes  pools  planner                         seconds  MiB '
-           '(cluster)    moves  hot pools and broken promises')
+           '(cluster)    moves  hot pools and violated SLOs')
     pair = clusters.tenant_models()
     growth: dict[str, list[tuple[float, float]]] = {}
     taken: dict[tuple[int, str], dict[str, Any]] = {}
@@ -75,7 +75,7 @@ def lines(quick: bool) -> Iterator[str]:
             if volumes > largest:
                 continue
             found = _apart(work, volumes, pools,
-                           pair if TENANTS in work or work == PROMISED
+                           pair if TENANTS in work or work == WITH_SLO
                            else None)
             yield (f'{volumes:7} {pools:6}  {work:30} {found["seconds"]:8.2f} '
                    f'{found["mib"]:5.0f} {found["base_mib"]:7.0f}  '

@@ -69,7 +69,7 @@ def judged(conf: cfg.ConfigOpts, cluster: cl.Cluster,
     :param say: is called with a sentence where the days before or the
         journal cannot be read, or the days have to wait
     :param limits: None for those of [balancer]
-    :param planner: that plans whatever promises are broken at present; None
+    :param planner: that plans whatever SLOs are violated at present; None
         for that of [balancer], which comes after these
     :param made: a plan that is made already; it is judged by what it was
         made by
@@ -98,7 +98,7 @@ def judged(conf: cfg.ConfigOpts, cluster: cl.Cluster,
                        settings.mend_at_once)
     plan = deciding.plan(settings, cluster, once, models)
     if slots is not None and not plan.window_s:
-        say('Promises are broken at present, and mended first; the days '
+        say('SLOs are violated at present, and restored first; the days '
             'before are planned by once these are kept.')
         slots = None
     return Judged(plan, cluster, limits, models, slots)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""serifos-balancer slo: which promise can be kept at which load."""
+"""serifos-balancer slo: which SLO pools can meet at which load."""
 
 from __future__ import annotations
 
@@ -18,22 +18,23 @@ from serifos.cmd.balancer import histories
 from serifos.cmd import options
 from serifos.cmd import output
 from serifos import errors
-from serifos.plan.promises import supported as sp
+from serifos.plan.slo import supported
 from serifos.report import table
 
 _LOADS = (0.5, 1.0, 1.5, 2.0, 3.0)
 
-_OF_A_POOL = tuple(field.name for field in dataclasses.fields(sp.Supported)
-                   if field.name != 'seen_us')
+_OF_A_POOL = tuple(
+    field.name for field in dataclasses.fields(supported.Supported)
+    if field.name != 'seen_us')
 """What the document says of a pool, beside its loads."""
 
 
 class Slo(app.Fails, command.Command):
-    """Tell which promise of latency each pool can keep at which load.
+    """Tell which SLO each pool can meet at which load.
 
     That is the latency which 99 % of its volumes are predicted to stay below,
     now (1) and with more or fewer of the same volumes; and up to which load
-    the promises that are made (serifos:max_latency_us) are kept. Where plans
+    the SLOs (serifos:max_latency_us) are kept. Where plans
     are made by days ([balancer] window), a second table has the same for
     these. Nothing is written.
     """
@@ -64,15 +65,15 @@ class Slo(app.Fails, command.Command):
         fleet = planning.fleet_of(
             cluster, planning.models(cluster, directory, self.say),
             limits.active_floor)
-        supported = functools.partial(
-            sp.supported, cluster, fleet, limits, loads, share / 100)
+        judged = functools.partial(
+            supported.supported, cluster, fleet, limits, loads, share / 100)
         past = histories.slots(conf, cluster, self.say)
         settings = adapters.settings(conf)
         if past is None and settings.history_s:
             self.say('Nothing is known of the days before; serifos-balancer '
                      'run keeps what volumes do.')
         shown = _Shown(loads, share, settings)
-        found = supported(), None if past is None else supported(slots=past)
+        found = judged(), None if past is None else judged(slots=past)
         document = shown.document(*found)
         output.write(parsed_args, document)
         output.show(parsed_args, document,
@@ -106,8 +107,8 @@ class _Shown:
     share: float
     settings: sg.BalancerSettings
 
-    def document(self, now: list[sp.Supported],
-                 past: list[sp.Supported] | None) -> dict[str, Any]:
+    def document(self, now: list[supported.Supported],
+                 past: list[supported.Supported] | None) -> dict[str, Any]:
         """A document; its ``window`` is null where the past is not known."""
         return {
             'share_pct': self.share, **self._document(now),
@@ -115,8 +116,8 @@ class _Shown:
                 'seconds': self.settings.history_s,
                 **self._document(past)}}
 
-    def text(self, now: list[sp.Supported],
-             past: list[sp.Supported] | None) -> str:
+    def text(self, now: list[supported.Supported],
+             past: list[supported.Supported] | None) -> str:
         """A table of the present, and one of the past where it is known."""
         tables = [self._table(now, (
             f'What {self.share:g} % of the active volumes stay below at so '
@@ -128,7 +129,7 @@ class _Shown:
                 'pools.'))]
         return '\n'.join(tables)
 
-    def _document(self, found: list[sp.Supported]) -> dict[str, Any]:
+    def _document(self, found: list[supported.Supported]) -> dict[str, Any]:
         *pools, cluster = ({
             **{name: getattr(each, name) for name in _OF_A_POOL
                if name != 'pool' or each.pool is not None},
@@ -137,20 +138,20 @@ class _Shown:
             for each in found)
         return {'cluster': cluster, 'pools': pools}
 
-    def _table(self, found: list[sp.Supported], title: str) -> str:
+    def _table(self, found: list[supported.Supported], title: str) -> str:
         rows = [(each.pool or 'all', each.volumes, each.outstanding,
-                 each.promised_us and each.promised_us / 1e3, _times(each),
+                 each.slo_us and each.slo_us / 1e3, _times(each),
                  *([us / 1e3 for us in each.seen_us]
                    or [None] * len(self.loads))) for each in found]
         return table.as_text(table.Table(
-            ('pool', 'active', 'outstanding', 'promised, ms', 'kept up to',
+            ('pool', 'active', 'outstanding', 'SLO, ms', 'kept up to',
              *(f'x {load:g}' for load in self.loads)), rows, title))
 
 
-def _times(each: sp.Supported) -> str | None:
+def _times(each: supported.Supported) -> str | None:
     if each.kept_up_to is None:
         return None
     if each.kept_up_to <= 0:
-        return f'under x {1 / sp.MOST:.2f}'
-    more = 'over ' * (each.kept_up_to * sp.STEP > sp.MOST)
+        return f'under x {1 / supported.MOST:.2f}'
+    more = 'over ' * (each.kept_up_to * supported.STEP > supported.MOST)
     return f'{more}x {each.kept_up_to:.2f}'

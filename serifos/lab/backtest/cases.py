@@ -56,7 +56,7 @@ class Asked:
     options: Sequence[str] = ()
     days: float = 7.0
     size_gib: float = 100.0
-    promise_ms: float = 10.0
+    slo_ms: float = 10.0
     scale: float = 1.0
     pools: int | None = None
     pool_gib: float | None = None
@@ -75,7 +75,7 @@ class Asked:
     def __post_init__(self) -> None:
         bounds.refuse_outside('--days', self.days, 1 / 24, 3660.0)
         bounds.refuse_outside('--size-gib', self.size_gib, 1e-3, 1e6, 'GiB')
-        bounds.refuse_outside('--promise', self.promise_ms, 1e-3, 1e6, 'ms')
+        bounds.refuse_outside('--slo', self.slo_ms, 1e-3, 1e6, 'ms')
         bounds.refuse_outside('--scale', self.scale, 1e-3, 1e3)
         bounds.refuse_outside('--seed', self.seed, 0)
         bounds.refuse_outside('--attached', self.attached, 0.0, 1.0)
@@ -123,7 +123,7 @@ def made(asked: Asked, history: csv_history.History) -> list[replay.Case]:
     return [replay.Case(
         name, text + what, demand, sizes, its,
         devices.of_pools(its.pools, kinds, asked.drift, asked.seed),
-        settings[text], 1000 * asked.promise_ms, migrations, history.steps)
+        settings[text], 1000 * asked.slo_ms, migrations, history.steps)
         for what in variants for text in asked.policies
         for name in [text.partition(':')[0]] for its in [start(name, what)]]
 

@@ -51,8 +51,8 @@ class Backtest(app.Fails, command.Command):
                            'replay the last so many days')
         options.add_number(parser, '--size-gib', 100.0, 'GIB',
                            'size of a volume without one')
-        options.add_number(parser, '--promise', 10.0, 'MS',
-                           'latency that every volume is promised')
+        options.add_number(parser, '--slo', 10.0, 'MS',
+                           'SLO of every volume, ms')
         options.add_number(parser, '--scale', 1.0, 'FACTOR',
                            'multiply all demands')
         _add_pools(parser)
@@ -72,7 +72,7 @@ class Backtest(app.Fails, command.Command):
         asked = cases.Asked(
             args.models, tuple(dict.fromkeys(
                 args.policies or cases.Asked.policies)), args.settings,
-            args.days, args.size_gib, args.promise, args.scale, args.pools,
+            args.days, args.size_gib, args.slo, args.scale, args.pools,
             args.pool_gib, documents.read_cluster(args.cluster)
             if args.cluster else None, args.truth, args.drift, args.seed,
             args.add, args.remove, args.other, args.volume_clear,

@@ -29,7 +29,7 @@ def page_of(scores: Sequence[tl.Score], command: str) -> str:
         f'policy.\n{command}', [
             page.Section(
                 'Policies', 'The worst pool is the one of greatest latency, '
-                'the mean over its volumes, at each time. A promise counts '
+                'the mean over its volumes, at each time. An SLO counts '
                 'as broken for the minutes in which a volume sees more. The '
                 'busiest pool is that of each day after the first, by its '
                 'mean, by that of a packing that knows the day.', [],
@@ -37,7 +37,7 @@ def page_of(scores: Sequence[tl.Score], command: str) -> str:
             page.Section('The time', '', [
                 _lines(scores, 1, 'Latency of the worst pool, ms', _MS,
                        yscale='log'),
-                _lines(scores, 2, 'Volumes whose promise is broken', 1),
+                _lines(scores, 2, 'Volumes whose SLO is violated', 1),
                 _lines(scores, 3, 'GiB moved so far', 1)]),
             page.Section('The busiest pool of each day', '', [_days(scores)])
         ], verdict=verdict(scores))
@@ -52,16 +52,16 @@ def verdict(scores: Sequence[tl.Score]) -> str:
     best = min(scores[1:], key=lambda score: score.worst_us, default=None)
     if best is None:
         return (f'Under {first.policy} the worst pool shows '
-                f'{wd.ms(first.worst_us)} ms in the mean, and promises are '
-                f'broken for {first.promise_minutes:,.0f} volume minutes. '
+                f'{wd.ms(first.worst_us)} ms in the mean, and SLOs are '
+                f'violated for {first.slo_minutes:,.0f} volume minutes. '
                 'There is no other policy to compare with.')
     better = best.worst_us < first.worst_us and (
-        best.promise_minutes <= first.promise_minutes)
+        best.slo_minutes <= first.slo_minutes)
     return (f'{"Worth it" if better else "Not worth it"}: under '
             f'{best.policy} the worst pool shows {wd.ms(best.worst_us)} ms '
             f'in the mean, {wd.ms(first.worst_us)} under {first.policy}; '
-            f'promises are broken for {best.promise_minutes:,.0f} volume '
-            f'minutes, {first.promise_minutes:,.0f} under {first.policy}; '
+            f'SLOs are violated for {best.slo_minutes:,.0f} volume '
+            f'minutes, {first.slo_minutes:,.0f} under {first.policy}; '
             f'{wd.count(best.moves, "move")} of {best.moved_gib:,.0f} GiB.')
 
 

@@ -55,7 +55,7 @@ class Case:
     :param steps: of volumes that are extended
     :param devices: what each pool is in truth
     :param settings: the balancer's, mode auto
-    :param promise_us: of all volumes
+    :param slo_us: of all volumes
     :param most_outstanding: of a volume on a saturated device
     """
 
@@ -66,7 +66,7 @@ class Case:
     fleet: pl.Fleet
     devices: tuple[ssds.Ssd, ...]
     settings: sg.BalancerSettings
-    promise_us: float
+    slo_us: float
     migrations: cp.Migrations = cp.Migrations()
     steps: sz.Steps = dataclasses.field(default_factory=dict)
     most_outstanding: float = truth.MOST_OUTSTANDING
@@ -107,7 +107,7 @@ def run(case: Case) -> tl.Score:
     sizes = np.array([case.size_gib[volume] for volume in demand.volumes])
     devices = truth.Devices(case.devices, case.most_outstanding)
     end = demand.begin + demand.slots * demand.step_s
-    tally = tl.Tally(demand.begin, end, case.promise_us, len(devices),
+    tally = tl.Tally(demand.begin, end, case.slo_us, len(devices),
                      len(sizes))
     telemetry = tm.SimulatedTelemetry(max(
         settings.window_s, settings.history_s + settings.demand.step_s))
@@ -127,7 +127,7 @@ def run(case: Case) -> tl.Score:
     else:
         with tempfile.TemporaryDirectory() as directory:
             _balance(world, rounds.Balancer(
-                cinder.SimulatedCinder(world, case.promise_us), telemetry,
+                cinder.SimulatedCinder(world, case.slo_us), telemetry,
                 journal, cinder.MemoryPlans(), dataclasses.replace(
                     settings, planner=case.policy, auto=True,
                     state_dir=pathlib.Path(directory)),

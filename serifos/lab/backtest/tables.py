@@ -30,12 +30,12 @@ def of_scores(scores: Sequence[tl.Score]) -> table.Table:
     cramped = any(score.cramped_minutes for score in scores)
     return table.Table(
         ('policy', 'pools', 'worst pool, ms', 'p99 of it, ms',
-         'promise broken, volume minutes', 'sd over pools, ms', 'served',
+         'SLO violated, volume minutes', 'sd over pools, ms', 'served',
          'moves', *['failed'] * some, 'GiB moved', 'moves a day',
          'moves per 10 volumes, week', 'busiest pool by best',
          *['cramped, volume minutes'] * cramped),
         [(score.policy, score.pools, score.worst_us / 1e3,
-          score.worst_p99_us / 1e3, round(score.promise_minutes),
+          score.worst_p99_us / 1e3, round(score.slo_minutes),
           score.variance_us2 ** 0.5 / 1e3, table.percent(score.served, '.2f'),
           score.moves, *[score.failed] * some, round(score.moved_gib),
           score.moves_a_day, score.moves_per_ten_a_week, score.next_day,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What counts in a backtest: the worst pool, promises, spread, moves.
+"""What counts in a backtest: the worst pool, SLOs, spread, moves.
 
 The latency of a pool is the mean over its volumes with requests; what a
 volume sees is the mean of its own requests in a slot.
@@ -25,7 +25,7 @@ class Score:
 
     :param worst_us: the latency of the worst pool, the mean over time
     :param worst_p99_us: the same, what it is under for 99 % of the time
-    :param promise_minutes: of volumes that saw more than they were promised
+    :param slo_minutes: of volumes that exceeded their SLO
     :param variance_us2: over the pools, the mean over time
     :param served: the share of all requests that were served
     :param moves: migrations that ended well
@@ -38,7 +38,7 @@ class Score:
     :param failed: migrations that were begun and failed
     :param cramped_minutes: of volumes that found no room to be extended
     :param hours: begin, worst pool of the hour in the mean, µs, volumes with
-        a broken promise in the mean, GiB moved so far
+        a violated SLO in the mean, GiB moved so far
     """
 
     policy: str
@@ -47,7 +47,7 @@ class Score:
     days: float
     worst_us: float
     worst_p99_us: float
-    promise_minutes: float
+    slo_minutes: float
     variance_us2: float
     served: float
     moves: int
@@ -100,13 +100,13 @@ class Score:
 class Tally:
     """Adds up what happens.
 
-    :param promise_us: of all volumes
+    :param slo_us: of all volumes
     :param days: at most so many are kept apart
     """
 
-    def __init__(self, begin: float, end: float, promise_us: float,
+    def __init__(self, begin: float, end: float, slo_us: float,
                  pools: int, volumes: int) -> None:
-        self._begin, self._promise_us, self._pools = begin, promise_us, pools
+        self._begin, self._slo_us, self._pools = begin, slo_us, pools
         self._days = max(1, math.ceil((end - begin) / _DAY_S - 1e-6))
         self._hours = max(1, math.ceil((end - begin) / _HOUR_S - 1e-6))
         self._worst: list[tuple[float, float]] = []
@@ -129,7 +129,7 @@ class Tally:
         means = sums[some] / number[some]
         worst = float(means.max()) if some.any() else 0.0
         spread = float(means.var()) if some.any() else 0.0
-        broken = int((latency > self._promise_us).sum())
+        broken = int((latency > self._slo_us).sum())
         seconds = done.seconds
         self._worst.append((worst, seconds))
         self._variance += spread * seconds

@@ -3,7 +3,7 @@
 
 In the reverse order of the moves, each volume to the pool that it came from,
 by the rules of any plan: pools that are up and modelled, zones, backends,
-types, space. No gain is asked for, and promises that would be broken are
+types, space. No gain is asked for, and SLOs that would be violated are
 counted in the plan's figures and refuse nothing: a person decides.
 
 That a volume was just moved does not hold it back. The cool-down keeps the

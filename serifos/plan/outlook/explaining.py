@@ -17,9 +17,9 @@ from serifos.facts import hot_by as hb
 from serifos.plan import outcomes as oc
 from serifos.plan.outlook import staying
 from serifos.plan import problem as pm
-from serifos.plan.promises import beyond
 from serifos.plan import quota as qu
 from serifos.plan import refusals
+from serifos.plan.slo import beyond
 from serifos.plan import state as st
 
 Ints = pm.Ints
@@ -53,7 +53,7 @@ class Part:
         second; None where pools are not compared by that
     :param without_us: what its pool would show without it; None where the
         pool has no model
-    :param late: whether it sees more than it was promised, as predicted
+    :param late: whether it exceeds its SLO, as predicted
     :param why: what keeps it where it is, whatever the pool; None where
         nothing does, empty for an idle volume
     :param goals: the pools that it could go to, the best first

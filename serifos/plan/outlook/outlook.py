@@ -19,7 +19,7 @@ from serifos.plan import acceptance
 from serifos.plan import limits as lm
 from serifos.plan.outlook import staying
 from serifos.plan import plan as pl
-from serifos.plan.promises import beyond
+from serifos.plan.slo import beyond
 from serifos.plan import state as st
 from serifos.plan import text
 

@@ -216,15 +216,15 @@ KINDS: Mapping[str, Kind] = {
     Code.TYPE_MIN_GAIN: Kind(
         'its move gains less than its volume type asks for',
         'serifos:min_gain of its volume type'),
-    Code.SHIFTS_PROMISES: Kind(
-        'its move would only shift broken promises',
+    Code.SHIFTS_SLOS: Kind(
+        'its move would only shift violated SLOs',
         'serifos:max_latency_us of the types'),
     Code.NOT_HOT: Kind(
         'its pool is not hot',
         '--hot-ratio, [balancer] hot_ratio, serifos_hot_ratio of its '
         'backend'),
-    Code.BREAKS_PROMISE: Kind(
-        'its move would break a promise',
+    Code.VIOLATES_SLO: Kind(
+        'its move would violate an SLO',
         'serifos:max_latency_us of the type'),
     Code.COPY_COSTS: Kind(
         'copying it costs tenants more than it brings',

@@ -5,7 +5,7 @@ Volumes leave such a pool until what is left of its space, up to max_fill, is
 enough for its growth. Idle ones may move, too. No target becomes such a pool,
 for the space of its own growth is no room of it. None shows more after the
 move, unless it stays under what the source showed, or under the mean and half
-of hot_ratio; and no promise is broken.
+of hot_ratio; and no SLO is violated.
 
 Planning ends: what growth lacks falls with each such move and rises with no
 other, since none fills that space.
@@ -21,8 +21,8 @@ from serifos.plan import limits as lm
 from serifos.plan import outcomes as oc
 from serifos.plan.problem import Bools
 from serifos.plan.problem import Ints
-from serifos.plan.promises import beyond
 from serifos.plan import quota as qu
+from serifos.plan.slo import beyond
 from serifos.plan import state as st
 
 _DAY_S, _HOUR_S = 86400.0, 3600.0

@@ -12,7 +12,7 @@ from serifos.facts import journal as jn
 from serifos.facts import pool_errors as pe
 from serifos.plan.outlook import explaining as ex
 from serifos.plan.outlook import outlook as ol
-from serifos.plan.outlook import promised as pr
+from serifos.plan.outlook import type_slos
 from serifos.report.cloud import answers
 from serifos.report.cloud import flows
 from serifos.report.cloud import past
@@ -54,7 +54,7 @@ class Facts:
     cluster: cl.Cluster
     seen: ol.Outlook
     explained: Mapping[str, Explained]
-    promised: Sequence[pr.Promised]
+    slos: Sequence[type_slos.TypeSlo]
     hours: pe.Hours
     entries: Sequence[jn.Entry]
     mode: str
@@ -86,7 +86,7 @@ def render(facts: Facts) -> str:
          *_why(facts, short),
          *flows.section(seen, short),
          *staying.section(seen, short),
-         staying.promises(facts.promised),
+         staying.slos(facts.slos),
          past.section(facts.hours, list(dict.fromkeys(
              [*facts.explained, *order, *slowest])), short, facts.at),
          past.achieved(facts.entries, short, names),

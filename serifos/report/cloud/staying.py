@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What may not move, and promises, as drawings and tables."""
+"""What may not move, and SLOs, as drawings and tables."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 
 from serifos.plan.outlook import outlook as ol
-from serifos.plan.outlook import promised as pr
 from serifos.plan.outlook import staying as st
+from serifos.plan.outlook import type_slos
 from serifos.report import drawing as dw
 from serifos.report import page
 from serifos.report.plan import tables
@@ -60,11 +60,11 @@ def _frozen(held: Sequence[st.Staying]) -> str:
             sum(each.volumes for each in rest)) if rest else '')
 
 
-def promises(every: Sequence[pr.Promised]) -> page.Section:
+def slos(every: Sequence[type_slos.TypeSlo]) -> page.Section:
     """The SLOs by type: violated ones and forecasts, now and after."""
     if not every:
         return page.Section(
-            'SLOs', 'No volume type promises a latency '
+            'SLOs', 'No volume type has an SLO '
             '(serifos:max_latency_us).')
     number, violated, forecast = (sum(each) for each in zip(*(
         (each.volumes, each.violated[0], each.forecast[0])

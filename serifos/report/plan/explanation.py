@@ -81,7 +81,7 @@ def volumes(seen: ol.Outlook, name: str, parts: Sequence[ex.Part],
             'Its active volumes, those first without which it would be '
             'fastest. load: their share of its outstanding I/Os; could go '
             'to: the best pool, now and with the volume'
-            + '; !: would see more than its type promises, as predicted'
+            + '; !: would exceed the SLO of its type, as predicted'
             * any(part.late for part in shown) + '.', wd.WIDTH))
 
 
@@ -147,7 +147,7 @@ def _active(its: ol.PoolOutlook) -> str:
 
 
 def _planned(its: ol.PoolOutlook, seen: ol.Outlook) -> Iterator[str]:
-    """Its promises, what may not move, and what the plan does."""
+    """Its SLOs, what may not move, and what the plan does."""
     yield (f'{_active(its)}; {100 * its.frozen:.0f} % of its load may not '
            'be moved at all.')
     for number, how in ((its.before.violated, 'violated'),

@@ -2,7 +2,7 @@
 """What a plan brings and costs, in one sentence, and what it does not bring.
 
 The sentences are those of a person who has to decide: which pool, from what
-to what, which promises, how many GiB, how long, and who waits meanwhile.
+to what, which SLOs, how many GiB, how long, and who waits meanwhile.
 """
 
 from __future__ import annotations

@@ -76,9 +76,9 @@ def _doing(part: ex.Part, home: str) -> Iterator[str]:
                + ('' if doing.latency_us is None else
                   f'; it sees {wd.ms(doing.latency_us)} ms, as measured')
                + '.')
-    promised = part.volume.max_latency_us
-    if promised is not None:
-        yield (f'Its type promises {wd.ms(promised)} ms, which is '
+    slo_us = part.volume.max_latency_us
+    if slo_us is not None:
+        yield (f'The SLO of its type is {wd.ms(slo_us)} ms, which is '
                f'{"not " * part.late}kept, as predicted.')
 
 

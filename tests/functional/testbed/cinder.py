@@ -42,7 +42,7 @@ FILTERS = ('AvailabilityZoneFilter,CapacityFilter,CapabilitiesFilter,'
 
 FILTER: Config = {'DEFAULT': {
     'scheduler_default_filters': f'{FILTERS},SerifosFilter'}}
-"""Cinder's own scheduler, which keeps promises."""
+"""Cinder's own scheduler, which meets SLOs."""
 
 
 def render(*configs: Config) -> str:

@@ -139,8 +139,8 @@ class DecidingTestCase(_Case):
         self.assertEqual([0, 0, 0, 1], found)
 
 
-class PromisesTestCase(_Case):
-    """u is promised what it does not see beside v at present."""
+class SloTestCase(_Case):
+    """u is SLO what it does not see beside v at present."""
 
     def setUp(self):
         super().setUp()
@@ -149,10 +149,10 @@ class PromisesTestCase(_Case):
             cloud.record('w', B)], types=[inv.Type(
                 'gold', {'serifos:max_latency_us': '700'})])
 
-    def test_by_history_alone_a_promise_broken_for_minutes_moves_nothing(self):
+    def test_by_history_alone_an_slo_broken_for_minutes_moves_nothing(self):
         self.assertEqual([], self.moved(u=[], v=[], w=[]))
 
-    def test_a_promise_that_is_broken_now_is_mended_at_once(self):
+    def test_an_slo_that_is_broken_now_is_mended_at_once(self):
         self.set(mend_at_once=True)
         self.assertEqual(1, len(self.moved(u=[], v=[], w=[])))
 

@@ -249,7 +249,7 @@ class ClusterTest(testtools.TestCase):
         self.assertEqual([used], [pool.used_gib for pool in found.pools])
 
     @ddt.data('soon', '-1', '0', 'inf', 'nan')
-    def test_a_promise_that_is_no_figure_promises_nothing(self, text):
+    def test_an_slo_that_is_no_figure_slos_nothing(self, text):
         kind = inv.Type('gold', {'serifos:max_latency_us': text})
         found = cluster(inventory(
             record('v', volume_type='gold'), types=(kind,)), observed('v'))

@@ -71,8 +71,8 @@ class RoundsTest(cloud.Case):
         self.assertEqual([0, 0, 1], self.rounds_of(burst, burst, burst))
 
 
-class PromisedTest(cloud.Case):
-    """u is promised 1.2 ms, which its pool a shows for blocks of 120 KiB."""
+class SloTest(cloud.Case):
+    """u has an SLO of 1.2 ms, which its pool a shows for blocks of 120 KiB."""
 
     def setUp(self):
         super().setUp()
@@ -101,10 +101,10 @@ class PromisedTest(cloud.Case):
     def test_one_observation_after_a_start_moves_nothing(self):
         self.assertEqual([(1, 0), (0, 0), (0, 0)], self.rounds_of(
             self.late, self.calm, self.calm))
-        self.assertIn(f'stays for now: no promise on {A} was broken by the '
+        self.assertIn(f'stays for now: no SLO on {A} was violated by the '
                       'mean in each of the last rounds', self.log.output)
 
-    def test_a_promise_that_stays_broken_is_kept_again(self):
+    def test_an_slo_that_stays_broken_is_kept_again(self):
         self.assertEqual([(1, 0), (1, 0), (1, 1)],
                          self.rounds_of(*[self.late] * 3))
 

@@ -76,17 +76,17 @@ class DaysTest(days.DaysCase):
         self.assertIn('It is idle, so no move of it would make a pool '
                       'faster. Judged by the last 24 hours', out)
 
-    def test_promises_that_are_broken_now_come_first(self):
+    def test_slos_that_are_broken_now_come_first(self):
         self.keep(self.past(idle=self.asleep))
         self.conf()
         out, err = self.run_verb('plan')
-        self.assertIn('Promises are broken at present, and mended first',
+        self.assertIn('SLOs are violated at present, and restored first',
                       err)
         self.assertIn(PRESENT, out)
         self.assertIn('1 of 2 forecast SLO violations avoided', ' '.join(
             out.split()))
         out, err = self.run_verb('plan', '--planner', 'relieve')
-        self.assertNotIn('Promises', err)
+        self.assertNotIn('SLOs', err)
         self.assertIn('Judged by the last 24 hours', out)
 
     def test_an_observation_that_says_no_time_is_of_now(self):

@@ -52,7 +52,7 @@ class ExplainTest(case.DirectoryCase):
         self.assertEqual(3, len(rows), out)
         self.assertTrue(rows[0].startswith('a06cef3c'))
         self.assertIn('stays: snapshots hold it', out)
-        self.assertIn('!: would see more than its type', first)
+        self.assertIn('!: would exceed the SLO of its type', first)
 
     def document(self, name, *arguments):
         return json.loads(self.said(name, '-f', 'json', *arguments))
@@ -153,7 +153,7 @@ class ExplainTest(case.DirectoryCase):
         self.assertIn('db?[1m (a06cef3c-2823-5278-8af0-5e278b902de5) is on '
                       'node1: 60 GiB, type gold, project p1, used by web1.',
                       first)
-        self.assertIn('Its type promises 4 ms, which is not kept, as '
+        self.assertIn('The SLO of its type is 4 ms, which is not kept, as '
                       'predicted.', first)
         self.assertRegex(first, r'Without it node1 would show 1\.76 ms '
                                 r'instead of 4\.94\. A plan now moves it to '

@@ -94,7 +94,7 @@ class ReportTest(case.DirectoryCase):
         self.assertNotIn('<script', page)
         self.assertNotRegex(page, r'(src|href)="(?!#)')
 
-    def test_promises_are_counted_by_type(self):
+    def test_slos_are_counted_by_type(self):
         said = words(self.page())
         self.assertIn('SLOs 0 of 3 SLOs are violated, as measured; 2 more '
                       'are forecast to be.', said)

@@ -44,7 +44,7 @@ class SloTest(testtools.TestCase):
             us = [each['latency_us'] for each in pool['at']]
             self.assertLess(us[0], us[-1])
         kept = [each['kept_up_to'] for each in doc['pools']
-                if each['promised_us'] is not None]
+                if each['slo_us'] is not None]
         self.assertEqual(min(kept), doc['cluster']['kept_up_to'])
 
     @ddt.data(('--load', '0'), ('--load', 'nan'), ('--load', '1e9'),

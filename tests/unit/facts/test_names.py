@@ -36,22 +36,22 @@ class PoolTest(testtools.TestCase):
 
 
 @ddt.ddt
-class PromiseTest(testtools.TestCase):
+class SloTest(testtools.TestCase):
 
     @ddt.data(('4000', 4000.0), (' 1e3', 1000.0), (500, 500.0),
               ('0.001', 0.001), ('1e12', 1e12))
     @ddt.unpack
-    def test_a_promise(self, said, promise):
-        self.assertEqual(promise, names.promise_us({names.PROMISE: said}))
+    def test_an_slo(self, said, slo):
+        self.assertEqual(slo, names.slo_us({names.SLO: said}))
 
-    @ddt.data({}, {names.PROMISE: None}, {'max_latency_us': '4000'})
-    def test_no_promise(self, specs):
-        self.assertIsNone(names.promise_us(specs))
+    @ddt.data({}, {names.SLO: None}, {'max_latency_us': '4000'})
+    def test_no_slo(self, specs):
+        self.assertIsNone(names.slo_us(specs))
 
     @ddt.data('soon', '', '-1', '0', '0.0009', '1.1e12', 'inf', 'nan', True,
               [], {}, '1' * 10 ** 6, 10 ** 400)
     def test_what_is_no_figure(self, said):
         error = self.assertRaises(
-            ValueError, names.promise_us, {names.PROMISE: said})
+            ValueError, names.slo_us, {names.SLO: said})
         self.assertIn('is not a number from 0.001 to 1e+12', str(error))
         self.assertLess(len(str(error)), 150)

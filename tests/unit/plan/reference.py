@@ -120,10 +120,10 @@ class Reference:
         was, left, came = self.pair(before, volume, to)
         keeps = 1 - self.gain(volume) + 1e-12
         return (max(left, came) <= was * keeps and self.hot(before, volume)
-                and self.keeps_promises(before, volume, to))
+                and self.meets_slos(before, volume, to))
 
     def broken(self, cluster: cl.Cluster) -> dict[str, float]:
-        """Volume → µs beyond its promise."""
+        """Volume → µs beyond its SLO."""
         return {v.id: seen - v.max_latency_us for v in cluster.volumes
                 if v.max_latency_us is not None
                 and (seen := self._seen(cluster, v)) > v.max_latency_us}
@@ -154,15 +154,15 @@ class Reference:
         above = model.plan(load) / (model.predict(load) or 1.0)
         return above * model.tenant(load, its).latency_us
 
-    def keeps_promises(self, before: cl.Cluster, volume: cl.Volume,
-                       to: str) -> bool:
-        """Whether every promise that was kept is still kept."""
+    def meets_slos(self, before: cl.Cluster, volume: cl.Volume,
+                   to: str) -> bool:
+        """Whether every SLO that was met is still met."""
         return self.broken(moved(before, volume, to)).keys() <= self.broken(
             before).keys()
 
     def repairs(self, before: cl.Cluster, volume: cl.Volume,
                 to: str) -> bool:
-        """Whether a broken promise is kept again, at nobody's cost."""
+        """Whether a violated SLO is restored, at nobody's cost."""
         was = self.broken(before)
         then = self.broken(moved(before, volume, to))
         return then.keys() < was.keys() and (
@@ -170,7 +170,7 @@ class Reference:
 
     def worthy(self, before: cl.Cluster, volume: cl.Volume,
                to: str) -> bool:
-        """Whether a move that keeps a promise again is worth its copy.
+        """Whether a move that restores an SLO is worth its copy.
 
         One that is measured to be broken, or the source gains enough.
         """
@@ -185,7 +185,7 @@ class Reference:
 
     def eases(self, before: cl.Cluster, volume: cl.Volume, to: str,
               slack: float = 1e-7) -> bool:
-        """Whether promises on both devices are exceeded by less.
+        """Whether SLOs on both devices are exceeded by less.
 
         And none by more, and the greater figure of the two falls as well.
 

@@ -24,7 +24,7 @@ def _steps(plan):
 @ddt.ddt
 class EvacuateTest(testtools.TestCase):
 
-    def test_a_promise_is_broken_last(self):
+    def test_an_slo_is_broken_last(self):
         plan = _plan([pool('a'), pool('b'), pool('c', 'slow')],
                      [volume('u', 'a', 40),
                       volume('v', 'b', 1, max_latency_us=100)])

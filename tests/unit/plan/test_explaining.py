@@ -127,7 +127,7 @@ class ExplainingTest(testtools.TestCase):
         self.assertEqual([('v', 160), ('u', 640)], [
             (part.volume.id, part.without_us) for part in found])
 
-    def test_a_broken_promise(self):
+    def test_a_violated_slo(self):
         cluster = cl.Cluster((pool('a'),), (
             volume('u', 'a', max_latency_us=100.0),
             volume('v', 'a', max_latency_us=1e6,

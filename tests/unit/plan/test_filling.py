@@ -109,13 +109,13 @@ class FillingTest(testtools.TestCase):
         self.assertEqual([('u', 'c')], steps(planned(
             [A, B, pool('c', free_gib=50)], busy)))
 
-    def test_no_promise_is_broken(self):
-        promised = volume('w', 'b', 16, max_latency_us=200, movable='attached')
+    def test_no_slo_is_broken(self):
+        slos = volume('w', 'b', 16, max_latency_us=200, movable='attached')
         busy = volume('u', 'a', 40, size_gib=40)
         self.assertEqual([('v', 'b')], steps(planned(
-            [A, B], [resting('v', 50), promised, busy])))
-        for held, moves in (promised, []), (dataclasses.replace(
-                promised, max_latency_us=None), [('u', 'b')]):
+            [A, B], [resting('v', 50), slos, busy])))
+        for held, moves in (slos, []), (dataclasses.replace(
+                slos, max_latency_us=None), [('u', 'b')]):
             self.assertEqual(moves, steps(planned(
                 [A, B], [busy, held], hot_ratio=9.0)))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Promises of many pools are kept again at once, in rounds."""
+"""SLOs of many pools are kept again at once, in rounds."""
 
 import collections
 import dataclasses
@@ -8,22 +8,22 @@ import testtools
 
 from serifos.facts import cluster as cl
 from serifos.plan import limits as lm
-from serifos.plan.promises import keeping
 from serifos.plan import relieve
+from serifos.plan.slo import keeping
 from tests.unit.plan import clusters
 
 LATE = 20
-"""Pools with three volumes of which one was promised what two would show;
+"""Pools with three volumes of which one was SLO what two would show;
 there are as many without a volume, so that it is no small cloud."""
 
 
-def _cloud(free_gib: float = 1000.0, promise_us: float = 350.0) -> cl.Cluster:
+def _cloud(free_gib: float = 1000.0, slo_us: float = 350.0) -> cl.Cluster:
     return cl.Cluster(
         tuple(clusters.pool(f'p{i:02}', free_gib=free_gib)
               for i in range(2 * LATE)),
         tuple(clusters.volume(
             f'v{i:02}{j}', f'p{i:02}',
-            max_latency_us=promise_us if j == 0 else None)
+            max_latency_us=slo_us if j == 0 else None)
             for i in range(LATE) for j in range(3)))
 
 
@@ -44,8 +44,8 @@ class KeepingTest(testtools.TestCase):
         self.assertEqual(LATE, len(plan.moves))
         self.assertEqual({keeping.AVOIDED}, {m.reason for m in plan.moves})
 
-    def test_where_nothing_keeps_a_promise_it_is_exceeded_by_less(self):
-        plan = _plan(_cloud(promise_us=100.0))
+    def test_where_nothing_keeps_an_slo_it_is_exceeded_by_less(self):
+        plan = _plan(_cloud(slo_us=100.0))
 
         self.assertEqual(LATE, plan.slo_misses.after)
         self.assertEqual({keeping.REDUCED}, {m.reason for m in plan.moves})
@@ -66,7 +66,7 @@ class KeepingTest(testtools.TestCase):
                 {most}, set(collections.Counter(
                     move.source for move in plan.moves).values()))
 
-    def test_only_volumes_with_broken_promises_are_refused(self):
+    def test_only_volumes_with_violated_slos_are_refused(self):
         plan = _plan(_cloud(free_gib=5.0))
 
         self.assertEqual({f'v{i:02}0' for i in range(LATE)},

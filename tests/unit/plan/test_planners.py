@@ -10,8 +10,8 @@ from serifos.facts import cluster as cl
 from serifos.facts import workload as wl
 from serifos.plan import bfd
 from serifos.plan import limits as lm
-from serifos.plan.promises import keeping
 from serifos.plan import relieve
+from serifos.plan.slo import keeping
 from tests.unit.plan import clusters
 from tests.unit.plan.clusters import pool
 from tests.unit.plan.clusters import volume
@@ -264,7 +264,7 @@ class BothTestCase(testtools.TestCase):
             plan.slo_misses.before, plan.slo_misses.after))
 
     @ddt.data(*BOTH)
-    def test_a_promise_is_judged_by_what_its_tenant_sees(self, planner):
+    def test_an_slo_is_judged_by_what_its_tenant_sees(self, planner):
         # u and v see 0.7 and 6.3 ms on a, 3.5 ms in the mean.
         small, large = wl.Workload(0, 4), wl.Workload(0, 256)
         volumes = [volume('u', 'a', workload=small, max_latency_us=1000),
@@ -281,14 +281,14 @@ class BothTestCase(testtools.TestCase):
         self.assertNotIn('u', [move.volume for move in plan.moves])
 
     @ddt.data(*BOTH)
-    def test_no_move_breaks_a_promise_that_is_kept(self, planner):
+    def test_no_move_breaks_an_slo_that_is_kept(self, planner):
         pools = [pool('a'), pool('b')]
         volumes = [volume('u', 'a', 64), volume('v', 'a', 40),
                    volume('w', 'b', 1, max_latency_us=300)]
         plan = _plan(planner, pools, volumes)
         self.assertEqual((), plan.moves)
         self.assertEqual('on b volume w there would see more than the 300 µs '
-                         'that its type promises', _why(plan)['v'])
+                         'of its SLO', _why(plan)['v'])
         # One that is not kept hinders nobody.
         volumes[2] = volume('w', 'b', 1, max_latency_us=5)
         self.assertNotEqual((), _plan(planner, pools, volumes).moves)
@@ -346,8 +346,8 @@ class BfdTestCase(testtools.TestCase):
 
 class RelieveTestCase(testtools.TestCase):
 
-    def test_a_promise_that_no_move_keeps_is_exceeded_by_less(self):
-        # 0.3 ms beyond at first; on c u sees 0.11 ms more than promised.
+    def test_an_slo_that_no_move_keeps_is_exceeded_by_less(self):
+        # 0.3 ms beyond at first; on c u sees 0.11 ms more than its SLO.
         pools = [pool(name) for name in 'abc']
         volumes = [volume('u', 'a', 60, max_latency_us=500),
                    volume('w', 'a', 20, movable='pinned'),
@@ -364,7 +364,7 @@ class RelieveTestCase(testtools.TestCase):
             plan.slo_misses.before, plan.slo_misses.after))
         self.assertFalse(plan.truncated)
 
-    def test_a_promise_is_eased_on_a_pool_that_is_not_hot(self):
+    def test_an_slo_is_eased_on_a_pool_that_is_not_hot(self):
         pools = [pool('a'), pool('b')]
         volumes = [volume('u', 'a', 40, max_latency_us=500),
                    volume('v', 'a', 40, movable='pinned'),
@@ -376,7 +376,7 @@ class RelieveTestCase(testtools.TestCase):
         plan = _plan(relieve, pools, volumes, hot_ratio=9.0)
         self.assertEqual((), plan.moves)
 
-    def test_no_promise_is_exceeded_by_more_that_another_be_by_less(self):
+    def test_no_slo_is_exceeded_by_more_that_another_be_by_less(self):
         pools = [pool('a'), pool('b')]
         volumes = [volume('u', 'a', 30, max_latency_us=200),
                    volume('v', 'a', 40, movable='pinned'),
@@ -384,7 +384,7 @@ class RelieveTestCase(testtools.TestCase):
                           movable='pinned')]
         plan = _plan(relieve, pools, volumes, hot_ratio=9.0)
         self.assertEqual((), plan.moves)
-        self.assertEqual('its pool is not hot, and promises would be '
+        self.assertEqual('its pool is not hot, and SLOs would be '
                          'exceeded by more or nearly as much on b',
                          _why(plan)['u'])
 
@@ -423,7 +423,7 @@ class RelieveTestCase(testtools.TestCase):
                       volume('v', 'a', 30)])
         self.assertEqual([('u', 'a', 'b')], _steps(plan))
 
-    def test_a_slowest_pool_that_is_stuck_lets_the_next_one_go(self):
+    def test_an_slowest_pool_that_is_stuck_lets_the_next_one_go(self):
         plan = _plan(relieve, [pool('a'), pool('b'), pool('c')],
                      [volume('t', 'a', 90, movable='pinned'),
                       volume('u', 'b', 40), volume('v', 'b', 40)])

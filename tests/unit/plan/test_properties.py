@@ -18,11 +18,11 @@ from serifos.plan.hot import beam
 from serifos.plan import limits as lm
 from serifos.plan import outcomes
 from serifos.plan import problem as pm
-from serifos.plan.promises import beyond
-from serifos.plan.promises import keeping
 from serifos.plan import quota
 from serifos.plan import relieve
 from serifos.plan import score
+from serifos.plan.slo import beyond
+from serifos.plan.slo import keeping
 from serifos.plan import state as st
 from tests.unit.plan import clusters
 from tests.unit.plan import reference
@@ -80,7 +80,7 @@ class PlanTestCase(testtools.TestCase):
                 self.assertTrue(reference.Reference(
                     clusters.MODELS, limits.min_gain, part=part
                 ).accepts(cluster, volume, move.target))
-            self.assertTrue(known.keeps_promises(
+            self.assertTrue(known.meets_slos(
                 cluster, volume, move.target))
             before_us = known.latencies(cluster)
             after_us = known.latencies(after)
@@ -224,7 +224,7 @@ class AgainstPlainPythonTestCase(testtools.TestCase):
 
     @EXAMPLES
     @given(clusters.clusters(), LIMITS, SMALL, hs.booleans())
-    def test_promises_are_kept_again_as_far_as_moves_can(
+    def test_slos_are_kept_again_as_far_as_moves_can(
             self, cluster, limits, small, easing):
         self.patch(quota, 'SMALL', small)
         known = reference.Reference(clusters.MODELS, limits.min_gain)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which promise pools can keep, by plain arithmetic."""
+"""Which SLO pools can meet, by plain arithmetic."""
 
 import dataclasses
 
@@ -16,8 +16,8 @@ from serifos.facts import workload as wl
 from serifos.plan import limits as lm
 from serifos.plan.loads import slots as sl
 from serifos.plan import problem as pm
-from serifos.plan.promises import beyond
-from serifos.plan.promises import supported as sp
+from serifos.plan.slo import beyond
+from serifos.plan.slo import supported
 from serifos.plan import state
 from tests.unit.plan import clusters
 from tests.unit.plan.clusters import pool
@@ -26,7 +26,7 @@ from tests.unit.plan.clusters import volume
 
 def found(pools, volumes, loads=(1.0,), share=0.99, slots=None):
     cluster = cl.Cluster(tuple(pools), tuple(volumes))
-    return {each.pool: each for each in sp.supported(
+    return {each.pool: each for each in supported.supported(
         cluster, clusters.models_of(cluster), lm.Limits(), loads, share,
         slots)}
 
@@ -55,7 +55,7 @@ class SupportedTest(testtools.TestCase):
              None: (3, 24.0, (400.0, 600.0, 1800.0))},
             {name: (each.volumes, each.outstanding, each.seen_us)
              for name, each in seen.items()})
-        self.assertEqual({None}, {each.promised_us
+        self.assertEqual({None}, {each.slo_us
                                   for each in seen.values()})
         self.assertEqual({None}, {each.kept_up_to for each in seen.values()})
 
@@ -67,15 +67,15 @@ class SupportedTest(testtools.TestCase):
 
     @ddt.data((1200, 2.0), (599, 1.0), (601, 1.0), (60, 0.0), (1e6, 20.0))
     @ddt.unpack
-    def test_the_load_up_to_which_a_promise_is_kept(self, promise_us, load):
+    def test_the_load_up_to_which_an_slo_is_kept(self, slo_us, load):
         kept, = (each.kept_up_to for name, each in found(
             self.POOLS[:1], [
                 volume('u', 'a', 40, max_latency_us=5e6),
-                volume('v', 'a', 20, max_latency_us=promise_us)]).items()
+                volume('v', 'a', 20, max_latency_us=slo_us)]).items()
             if name)
         self.assertLessEqual(kept, load * (1 + 1e-9))
-        self.assertGreater(kept * sp.STEP ** (1.01 if load else 0), load - (
-            not load))
+        self.assertGreater(kept * supported.STEP ** (1.01 if load else 0),
+                           load - (not load))
 
     def test_the_cluster_keeps_what_its_worst_pool_keeps(self):
         seen = found(self.POOLS, [
@@ -83,7 +83,7 @@ class SupportedTest(testtools.TestCase):
             volume('w', 'b', 10, max_latency_us=2000), volume('v', 'a', 20)])
         self.assertLess(seen['a'].kept_up_to, seen['b'].kept_up_to)
         self.assertEqual((800, seen['a'].kept_up_to), (
-            seen[None].promised_us, seen[None].kept_up_to))
+            seen[None].slo_us, seen[None].kept_up_to))
 
     def test_what_each_sees_where_the_model_tells(self):
         its = (volume('u', 'a', 4), volume('v', 'a', 64))
@@ -109,7 +109,7 @@ class SupportedTest(testtools.TestCase):
         self.assertEqual((2, (800,)), (seen['a'].volumes, seen['a'].seen_us))
 
     def test_nothing_to_look_at(self):
-        self.assertEqual({None: sp.Supported(None, 0, 0.0, ())}, found(
+        self.assertEqual({None: supported.Supported(None, 0, 0.0, ())}, found(
             [], []))
 
 
@@ -146,13 +146,13 @@ class OverSlotsTest(testtools.TestCase):
 
     @ddt.data((300, 1.0), (280, 0.8), (200, 0.0))
     @ddt.unpack
-    def test_the_load_up_to_which_a_promise_is_kept(self, promise_us, load):
+    def test_the_load_up_to_which_an_slo_is_kept(self, slo_us, load):
         """It makes 400 µs by itself, then would see 200 of the other."""
-        its = volume('u', 'a', 40, max_latency_us=promise_us), self.BUSY[1]
+        its = volume('u', 'a', 40, max_latency_us=slo_us), self.BUSY[1]
         kept = found([pool('a')], its, slots=parts(
             u=(40, 0), v=(0, 20)))['a'].kept_up_to
         self.assertLessEqual(kept, load)
-        self.assertGreaterEqual(kept * sp.STEP, load)
+        self.assertGreaterEqual(kept * supported.STEP, load)
 
     def test_volumes_in_pieces(self):
         slots = parts(u=(40, 0, 7), v=(0, 20, 3))
@@ -163,7 +163,7 @@ class OverSlotsTest(testtools.TestCase):
 
     @hypothesis.settings(max_examples=25, deadline=None)
     @hypothesis.given(st.integers(0, 2 ** 32), st.sampled_from([1, 2, 5]))
-    def test_a_promise_is_kept_now_where_plans_say_so(self, seed, number):
+    def test_an_slo_is_kept_now_where_plans_say_so(self, seed, number):
         cluster = clusters.of_seed(seed)
         cluster = dataclasses.replace(cluster, volumes=tuple(
             dataclasses.replace(v, max_latency_us=500)

@@ -116,7 +116,7 @@ class UndoTest(testtools.TestCase):
             back.moves[0].source_before_us, back.moves[0].source_after_us,
             back.moves[0].target_before_us, back.moves[0].target_after_us))
 
-    def test_a_promise_that_breaks_is_counted_and_refuses_nothing(self):
+    def test_an_slo_that_breaks_is_counted_and_refuses_nothing(self):
         now = cl.Cluster((pool('a', 'slow'), pool('b')), (
             volume('v', 'b', 16, max_latency_us=200),))
         back = _undo(now, [undo.Made('v', 'a', 'b')])

@@ -15,8 +15,8 @@ from serifos.plan import bfd
 from serifos.plan import limits as lm
 from serifos.plan import outcomes as oc
 from serifos.plan import problem as pm
-from serifos.plan.promises import keeping
 from serifos.plan import relieve
+from serifos.plan.slo import keeping
 from serifos.plan import state as st
 from tests.unit.plan import clusters
 from tests.unit.plan.clusters import pool

@@ -22,7 +22,7 @@ objects.register_all()
 from cinder.scheduler import filter_scheduler  # noqa: E402,F401
 from cinder.scheduler import host_manager  # noqa: E402
 
-from serifos.scheduler import filter as promises  # noqa: E402
+from serifos.scheduler import filter as slos  # noqa: E402
 from serifos.scheduler import judge  # noqa: E402
 from serifos.scheduler import request as rq  # noqa: E402
 from serifos.scheduler import weigher  # noqa: E402
@@ -45,7 +45,7 @@ def ask(number: int, made: files.Files, wrong: list[str]) -> None:
             'operation': 'create_volume', 'volume_id': name,
             'volume_properties': {'size': 1}}}
         states = [state(name) for name in NAMES]
-        passed = promises.SerifosFilter().filter_all(states, properties)
+        passed = slos.SerifosFilter().filter_all(states, properties)
         weights = weigher.SerifosWeigher().weigh_objects(
             [weigher.weights.WeighedHost(one, 0.0) for one in passed],
             properties)

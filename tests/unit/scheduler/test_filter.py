@@ -25,21 +25,21 @@ class FilterTest(test_weigher.Case):
         super().setUp()
         self.gold = self.cloud.type('gold', serifos__max_latency_us='500')
 
-    def promised(self, us, **facts):
-        """A (32 KiB, promised so much) and B (64 KiB); A has more space."""
+    def slos(self, us, **facts):
+        """A (32 KiB, SLO so much) and B (64 KiB); A has more space."""
         self.files.cluster(
             [A, B], [files.volume('1', A, 32, max_latency_us=us),
                      files.volume('2', B, 64)])
         for pool, free in ((A, 950), (B, 900)):
             self.cloud.pool(pool, 10, free_gib=free, serifos_model='ssd')
 
-    def test_the_newcomer_s_promise(self):
+    def test_the_newcomer_s_slo(self):
         self.busy(a=64, b=8)
         self.cloud.pool(A, 10, free_gib=950, serifos_model='ssd')
         self.assertEqual(B, self.cloud.create(kind=self.gold).host)
         self.assertIn('Serifos refuses 1 of 2 pools', self.log.output)
-        self.assertIn(f'the first {A}: 800 µs are predicted, 500 µs promised '
-                      'to its own type', self.log.output)
+        self.assertIn(f'the first {A}: 800 µs are predicted, 500 µs is the '
+                      'SLO of its own type', self.log.output)
         self.assertEqual(A, self.cloud.create().host)
 
     def test_where_no_pool_keeps_it_the_volume_is_in_error(self):
@@ -49,13 +49,13 @@ class FilterTest(test_weigher.Case):
 
     @ddt.data((480, A), (479, B))
     @ddt.unpack
-    def test_the_promise_of_a_volume_that_lives_there(self, us, landed):
-        self.promised(us)
+    def test_the_slo_of_a_volume_that_lives_there(self, us, landed):
+        self.slos(us)
         self.assertEqual(landed, self.cloud.create().host)
 
     @ddt.data((750, A), (700, B))
     @ddt.unpack
-    def test_a_promise_is_judged_by_what_its_volume_sees(self, us, landed):
+    def test_an_slo_is_judged_by_what_its_volume_sees(self, us, landed):
         """With the new one '1' sees 0.72 ms; all there 2.7 in the mean."""
         self.files.models(files.model(
             'ssd', kind='tenant', parameters=samples.APART))
@@ -67,7 +67,7 @@ class FilterTest(test_weigher.Case):
             self.cloud.pool(pool, 10, free_gib=free, serifos_model='ssd')
         self.assertEqual(landed, self.cloud.create().host)
 
-    def test_the_promise_of_a_volume_on_its_way(self):
+    def test_the_slo_of_a_volume_on_its_way(self):
         cloud.CONF.set_override('scheduler_driver', cloud.SERIFOS)
         self.cloud.restart()
         self.files.cluster([A])
@@ -76,7 +76,7 @@ class FilterTest(test_weigher.Case):
         self.assertEqual(A, self.cloud.create(kind=gold).host)
         self.assertEqual('error', self.cloud.create().status)
 
-    @ddt.data('stale', 'missing', 'no model', 'bad promise')
+    @ddt.data('stale', 'missing', 'no model', 'bad SLO')
     def test_without_data_it_passes(self, why):
         self.busy(a=64, b=64)
         kind = self.gold
@@ -111,7 +111,7 @@ class FilterTest(test_weigher.Case):
     @ddt.data((wl.Workload(0, 0, 0, iops=0, latency_us=0), B), (None, None))
     @ddt.unpack
     def test_a_volume_that_was_seen_idle_brings_nothing(self, seen, passes):
-        """B has 48 KiB, 480 µs, of the 500 that are promised."""
+        """B has 48 KiB, 480 µs, of the 500 that are SLO."""
         volume = self.cloud.living(A, kind=self.gold)
         self.files.cluster([A, B], [
             cl.Volume(volume.id, A, 10, workload=seen),

@@ -70,8 +70,8 @@ class JudgeTest(testtools.TestCase):
         self.assertEqual([800, 800], self.latencies(self.placement('next')))
 
 
-class PromiseTest(testtools.TestCase):
-    """Planner and filter take the same values for a promise."""
+class SloTest(testtools.TestCase):
+    """Planner and filter take the same values for an SLO."""
 
     @settings(max_examples=200, deadline=None)
     @given(st.one_of(
@@ -80,7 +80,7 @@ class PromiseTest(testtools.TestCase):
         st.sampled_from(['1e-3', '9e-4', '1e12', '1.1e12', ' 5 ', '5_0',
                          '0x5', '١', '5' * 99, None])))
     def test_alike(self, said):
-        specs = {names.PROMISE: said}
+        specs = {names.SLO: said}
         record = inv.Record('v', 1, 'available', pool=NAMES[0],
                             volume_type='gold')
         cluster = join.cluster(
@@ -88,4 +88,4 @@ class PromiseTest(testtools.TestCase):
             activity.Observed(NOW, {}, {}, {}, {}), (), eligibility.Rules())
         self.assertEqual(
             cluster.volumes[0].max_latency_us,
-            rq.Request(extra_specs=specs).promise_us(lambda text: None))
+            rq.Request(extra_specs=specs).slo_us(lambda text: None))

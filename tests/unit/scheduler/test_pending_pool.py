@@ -44,17 +44,17 @@ class PendingPoolTest(testtools.TestCase):
                 total(collections.Counter(staying))[1], kib, places=6)
             self.assertEqual(bool(staying), bool(found))
             self.assertEqual({4000.0} if staying else set(), {
-                promise.latency_us for promise in found.promises})
+                slo.latency_us for slo in found.slos})
             if not staying:
                 break
             gone = staying.pop(chance.randrange(len(staying)))
             found.remove(gone, 1, 4000.0)
 
-    def test_each_promise_is_that_of_its_workload(self):
+    def test_each_slo_is_that_of_its_workload(self):
         found = pending_pool.PendingPool()
         for workload in FEW:
             found.add(workload, 1, 900.0)
         told = [(900.0, one) for one in (*FEW[:pending_pool.MOST], None)]
-        self.assertEqual(told, found.promises)
+        self.assertEqual(told, found.slos)
         found.remove(FEW[0], 1, 900.0)
-        self.assertEqual(told[1:], found.promises)
+        self.assertEqual(told[1:], found.slos)

@@ -30,7 +30,7 @@ class PredictionCacheTest(testtools.TestCase):
 
     def predict(self, pool='a', model=files.model('ssd'), coming=None,
                 standing=(), lifted=None, pools=(cl.Pool('a', 'ssd'),),
-                volumes=(files.volume('1', 'a', 16),), promise_us=None,
+                volumes=(files.volume('1', 'a', 16),), slo_us=None,
                 but=None):
         view = files.view(pools, volumes, ssd=model)
         kept = prediction_cache.PredictionCache(files.USUAL)
@@ -39,7 +39,7 @@ class PredictionCacheTest(testtools.TestCase):
         its.renew(view.snapshot, 0)
         for i, workload in enumerate(standing):
             its.record(f'new-{i}', pending_pool.PendingVolume(
-                'a', workload, 10, 0, max_latency_us=promise_us))
+                'a', workload, 10, 0, max_latency_us=slo_us))
         devices = {pool.name: pool.device_key for pool in pools}
         found, = kept.of(
             tuple(coming or [self.coming]),
@@ -95,7 +95,7 @@ class PredictionCacheTest(testtools.TestCase):
         self.assertAlmostEqual((self.seen(SMALL) + APART.tenant(
             its, LARGE).latency_us) / 2, found.latency_us)
 
-    def test_a_promise_is_judged_by_what_its_volume_sees(self):
+    def test_an_slo_is_judged_by_what_its_volume_sees(self):
         for workload, strained in (SMALL, False), (LARGE, True):
             found = self.predict(model=APART, coming=[SMALL], volumes=[
                 cl.Volume('1', 'a', 10, workload=workload,
@@ -106,21 +106,21 @@ class PredictionCacheTest(testtools.TestCase):
             self.assertEqual(strained, found.strain > 1)
             self.assertEqual('1', found.strained.volume)
 
-    def test_a_promise_to_an_idle_volume_is_judged_as_all_tenants(self):
+    def test_an_slo_to_an_idle_volume_is_judged_as_all_tenants(self):
         found = self.predict(model=APART, coming=[SMALL], volumes=[
             cl.Volume('1', 'a', 10, max_latency_us=1000),
             cl.Volume('2', 'a', 10, volume_type='x', workload=LARGE)])
         self.assertAlmostEqual(found.latency_us / 1000, found.strain)
 
-    def test_the_promise_of_what_is_on_its_way_and_of_what_leaves(self):
+    def test_the_slo_of_what_is_on_its_way_and_of_what_leaves(self):
         volumes = [cl.Volume('1', 'a', 10, workload=LARGE,
                              max_latency_us=1000)]
         found = self.predict(model=APART, coming=[SMALL], standing=[SMALL],
-                             promise_us=10, volumes=volumes, lifted=LARGE,
+                             slo_us=10, volumes=volumes, lifted=LARGE,
                              but='1')
         self.assertAlmostEqual(self.seen(SMALL, SMALL) / 10, found.strain)
 
-    def test_of_many_promises_the_first_to_be_broken_count(self):
+    def test_of_many_slos_the_first_to_be_broken_count(self):
         volumes = [cl.Volume(str(i), 'a', 10, workload=wl.Workload(
             0, 4 * i, 8), max_latency_us=100) for i in range(1, 20)]
         found = self.predict(model=APART, coming=[SMALL], volumes=volumes)

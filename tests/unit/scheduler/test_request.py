@@ -32,14 +32,14 @@ class RequestTest(testtools.TestCase):
         found = rq.Request.of(odd)
         newcomer = nc.expected(found, {}, DEFAULT, lambda text: None)
         self.assertTrue(newcomer.workload.is_active())
-        found.promise_us(lambda text: None)
+        found.slo_us(lambda text: None)
 
     @ddt.data(('4000', 4000), (None, None), ('0', None), ('soon', None))
     @ddt.unpack
-    def test_promise(self, value, promise):
-        found = rq.Request(extra_specs={names.PROMISE: value}).promise_us(
+    def test_slo(self, value, slo):
+        found = rq.Request(extra_specs={names.SLO: value}).slo_us(
             [].append)
-        self.assertEqual(promise, found)
+        self.assertEqual(slo, found)
 
     def test_the_shapes_of_qos(self):
         for properties in (

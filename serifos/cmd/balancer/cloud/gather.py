@@ -49,7 +49,7 @@ def text(conf: cfg.ConfigOpts, planned: pn.Planned, now: float,
     observed_at = reading.observed_at(cluster)
     status = reading.status(settings, entries, cluster, now, lead)
     return page.render(page.Facts(
-        cluster, planned.seen, planned.explained(), planned.promised(),
+        cluster, planned.seen, planned.explained(), planned.slos(),
         hours, entries, planned.became({
             each.volume for each in status.in_flight})
         + standing.carried_out_by(status),

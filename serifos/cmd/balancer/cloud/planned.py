@@ -15,7 +15,7 @@ from serifos.cmd.balancer import judging
 from serifos.facts import cluster as cl
 from serifos.plan.outlook import explaining
 from serifos.plan.outlook import outlook as ol
-from serifos.plan.outlook import promised
+from serifos.plan.outlook import type_slos
 from serifos.plan import plan as pl
 from serifos.plan import summary
 from serifos.report.cloud import page
@@ -82,7 +82,7 @@ class Planned(judging.Judged):
             explaining.parts(self.state, each.pool.name))
             for each in wanted[:_EXPLAINED]}
 
-    def promised(self) -> tuple[promised.Promised, ...]:
-        """The promises by type, before the plan and after it."""
-        return promised.by_type(self.state, ol.carried_out(
+    def slos(self) -> tuple[type_slos.TypeSlo, ...]:
+        """The SLOs by type, before the plan and after it."""
+        return type_slos.by_type(self.state, ol.carried_out(
             self.state, self.plan))

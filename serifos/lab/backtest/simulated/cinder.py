@@ -39,14 +39,14 @@ _COPY_OF = 'copy-of-'
 class SimulatedCinder:
     """Cinder's part, as :class:`.inventory.Cloud` says.
 
-    :param promise_us: what the type of all volumes promises, or None
+    :param slo_us: of the type of all volumes, or None
     """
 
     def __init__(self, world: wd.World,
-                 promise_us: float | None = None) -> None:
+                 slo_us: float | None = None) -> None:
         self._world = world
-        self._types = (inv.Type(TYPE, {} if promise_us is None else {
-            names.PROMISE: f'{promise_us:g}'}),)
+        self._types = (inv.Type(TYPE, {} if slo_us is None else {
+            names.SLO: f'{slo_us:g}'}),)
         self._number = {volume: i for i, volume
                         in enumerate(world.demand.volumes)}
         self._records: dict[int, inv.Record] = {}

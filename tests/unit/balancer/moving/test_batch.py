@@ -11,8 +11,8 @@ from serifos.facts import times
 from serifos.plan import limits as lm
 from serifos.plan import plan as pl
 from serifos.plan import problem as pm
-from serifos.plan.promises import beyond
 from serifos.plan import relieve
+from serifos.plan.slo import beyond
 from serifos.plan import state as st
 from tests.unit.balancer import cloud
 from tests.unit.plan import clusters
@@ -159,15 +159,15 @@ class PutOffTest(cloud.Case):
 
 
 def crowded(rng):
-    """A few pools, the first of them the fullest; half with promises."""
-    number, promised = rng.randint(3, 6), rng.random() < 0.5
+    """A few pools, the first of them the fullest; half with SLOs."""
+    number, slos = rng.randint(3, 6), rng.random() < 0.5
     return cl.Cluster(
         tuple(clusters.pool(f'p{n}') for n in range(number)),
         tuple(clusters.volume(
             f'v{n}', f'p{min(int(rng.expovariate(0.7)), number - 1)}',
             rng.choice((4, 16, 32, 64, 128)), rng.choice((10, 50, 200)),
             max_latency_us=rng.choice((None, None, 800, 1500))
-            if promised else None) for n in range(rng.randint(4, 14))))
+            if slos else None) for n in range(rng.randint(4, 14))))
 
 
 @ddt.ddt

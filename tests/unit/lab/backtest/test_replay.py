@@ -157,12 +157,12 @@ class ReplayTest(case.DirectoryCase):
                 f'{name}={value}' for name, value in options.items()])
         self.assertTrue(0 < found.moves <= most, found.moves)
 
-    def test_promises_are_counted_by_the_minute(self):
+    def test_slos_are_counted_by_the_minute(self):
         of = steady(5, 5, DAY)
-        loose, = self.scores(of, 'cinder', promise_ms=1e3)
-        self.assertEqual(0.0, loose.promise_minutes)
-        tight, = self.scores(of, 'cinder', promise_ms=1e-3)
-        self.assertEqual(10 * 1440.0, tight.promise_minutes)
+        loose, = self.scores(of, 'cinder', slo_ms=1e3)
+        self.assertEqual(0.0, loose.slo_minutes)
+        tight, = self.scores(of, 'cinder', slo_ms=1e-3)
+        self.assertEqual(10 * 1440.0, tight.slo_minutes)
         self.assertEqual(1.0, tight.served)
 
     def test_what_cannot_be_served_is_told(self):
@@ -226,7 +226,7 @@ class ReplayTest(case.DirectoryCase):
         ({'policies': ['relieve:hold']}, 'hold sets no option'),
         ({'pools': 0}, '--pools of 0'), ({'pool_gib': 0.0}, '--pool-gib'),
         ({'days': 0.0}, '--days of 0'), ({'drift': 9.0}, '--drift of 9'),
-        ({'size_gib': -1.0}, '--size-gib'), ({'promise_ms': 0.0}, '--prom'),
+        ({'size_gib': -1.0}, '--size-gib'), ({'slo_ms': 0.0}, '--slo'),
         ({'scale': 0.0}, '--scale'), ({'attached': 1.1}, '--attached'),
         ({'failures': -0.1}, '--failures'),
         ({'truth': ['FAST=SLOW']}, 'SLOW'),

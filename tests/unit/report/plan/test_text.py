@@ -50,7 +50,7 @@ class HeadlineTest(testtools.TestCase):
             'tenants there wait up to '), found)
         self.assertIn('1 pool gets slower: stor2 0 → 0.64 ms.', found)
 
-    def test_promises_that_are_mended_and_those_that_are_not(self):
+    def test_slos_that_are_mended_and_those_that_are_not(self):
         gold = [dataclasses.replace(each, max_latency_us=most_us)
                 for each, most_us in zip(HOT, (700, 500))]
         found = _words(said(POOLS, gold))
@@ -144,7 +144,7 @@ class MeasuredTest(testtools.TestCase):
         return _words(said(pools, volumes))
 
     def gold(self, *latencies, **more):
-        """Two volumes that are promised 1 ms on one pool."""
+        """Two volumes that have an SLO of 1 ms on one pool."""
         return [dataclasses.replace(
             self.busy(name, 'stor1@s#s', sees, 1000.0), **more)
             for name, sees in zip('vw', latencies)]

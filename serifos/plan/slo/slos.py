@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The promises of a planning problem, and by how much they are exceeded."""
+"""The SLOs of a planning problem, and by how much they are exceeded."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ Ints = sl.Ints
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Promises:
-    """What volumes were promised, and what predicts what they see.
+class Slos:
+    """The SLOs of volumes, and what predicts what they see.
 
-    :param us: µs[volumes], infinite for a volume without a promise
+    :param us: µs[volumes], infinite for a volume without an SLO
     :param loads: float[volumes, slots, features]
     :param tenants: float[slots, features], the sum of these
     :param home: int[volumes], the pool of each as observed
@@ -41,8 +41,8 @@ class Promises:
 
     @classmethod
     def of(cls, volumes: Sequence[cl.Volume], models: sl.OverSlots,
-           loads: Floats, tenants: Floats, home: Ints) -> Promises:
-        """The promises of volumes in the order of their Loads."""
+           loads: Floats, tenants: Floats, home: Ints) -> Slos:
+        """The SLOs of volumes in the order of their Loads."""
         return cls(np.array([
             np.inf if v.max_latency_us is None else v.max_latency_us
             for v in volumes], float), models, loads, tenants, home,
@@ -53,19 +53,19 @@ class Promises:
 
     @functools.cached_property
     def volumes(self) -> Ints:
-        """The volumes with a promise."""
+        """The volumes with an SLO."""
         return np.flatnonzero(np.isfinite(self.us))
 
     @functools.cached_property
     def violated(self) -> npt.NDArray[np.bool_]:
-        """bool[promised]: the SLOs that are violated now, as measured."""
+        """bool[slos]: the SLOs that are violated now, as measured."""
         return self.measured_us[self.volumes] > self.us[self.volumes]
 
     def beyond_us(self, which: Ints, pools: Ints, loads: Floats,
                   row: Ints) -> Floats:
-        """By how much tenants see more than they were promised, µs[n].
+        """By how much tenants exceed their SLO, µs[n].
 
-        0 where the promise is kept, or nothing is predicted. The parameters
+        0 where the SLO is met, or nothing is predicted. The parameters
         are those of :meth:`sees_us`.
         """
         return np.nan_to_num(np.maximum(self.sees_us(

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Moves off devices with broken promises, so that these are kept again.
+"""Moves off devices with violated SLOs, so that these are restored.
 
 Of each device those that keep one again are made first, then, if asked,
 those that ease; of either the one that lowers most the sum of what tenants
-see beyond their promises. On a small cloud each volume of a device is priced
+see beyond their SLOs. On a small cloud each volume of a device is priced
 with each of the coolest pools, one device after another. On a large one many
 devices make a move at once, in rounds: each is priced with a few of its
 volumes, those whose leaving does most a GiB, and with targets dealt out so
@@ -24,11 +24,11 @@ from serifos.plan import plan
 from serifos.plan.problem import Bools
 from serifos.plan.problem import Floats
 from serifos.plan.problem import Ints
-from serifos.plan.promises import beyond
 from serifos.plan import quota as qu
+from serifos.plan.slo import beyond
 from serifos.plan import state as st
 
-KEPT = f'{plan.BROKEN}is kept again'
+KEPT = f'{plan.BROKEN}is restored'
 EASED = f'{plan.BROKEN}is exceeded by less'
 AVOIDED = f'{plan.FORECAST}is avoided'
 REDUCED = f'{plan.FORECAST}is reduced'
@@ -37,7 +37,7 @@ BEST = 6
 """Volumes of a device that are priced in a round."""
 
 LIKELY = 12
-"""Volumes of a device, beside those with a broken promise, whose leaving is
+"""Volumes of a device, beside those with a violated SLO, whose leaving is
 tried out; the best of them are priced."""
 
 _SCREENED = 250  # devices that are priced at once
@@ -47,7 +47,7 @@ _SCREENED = 250  # devices that are priced at once
 class Made:
     """The moves made so far, and where they lead.
 
-    :param easing: whether to make moves that keep no promise but ease
+    :param easing: whether to make moves that keep no SLO but ease
     :ivar why: the reason of each
     """
 
@@ -58,7 +58,7 @@ class Made:
     why: list[str] = dataclasses.field(default_factory=list)
 
     def late(self) -> list[int]:
-        """The devices with broken promises that moves may leave.
+        """The devices with violated SLOs that moves may leave.
 
         The one first where most is seen beyond them.
         """
@@ -82,7 +82,7 @@ class Made:
 
 
 def steps(state: st.State, quota: qu.Quota, easing: bool) -> Made:
-    """Moves off devices with broken promises, until none is left."""
+    """Moves off devices with violated SLOs, until none is left."""
     made, before = Made(state, quota, easing), -1
     while len(made.steps) > before:
         before = len(made.steps)
@@ -96,13 +96,13 @@ def steps(state: st.State, quota: qu.Quota, easing: bool) -> Made:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class _Priced:
-    """Moves, and what they do to promises.
+    """Moves, and what they do to SLOs.
 
     :param fine: bool[n], whether each may be made
-    :param keeps: bool[n], whether it keeps a promise again
+    :param keeps: bool[n], whether it restores an SLO
     :param measured: bool[n], whether what it keeps or eases is measured to
         be broken
-    :param less_us: µs[n] by which what is seen beyond promises falls
+    :param less_us: µs[n] by which what is seen beyond SLOs falls
     """
 
     moves: oc.Outcomes
@@ -230,7 +230,7 @@ class _Rounds:
     def _likely(self, devices: list[int]) -> tuple[Ints, Ints]:
         """Volumes of devices that may move, with their device.
 
-        Those with a broken promise, and of each device the :data:`LIKELY`
+        Those with a violated SLO, and of each device the :data:`LIKELY`
         that make up most of its Load, a GiB.
         """
         state, problem = self.made.state, self.made.state.problem
@@ -250,7 +250,7 @@ class _Rounds:
         return able[likely], of[likely]
 
     def _targets(self, late: list[int]) -> Ints:
-        """The pools of devices without broken promises, the coolest first."""
+        """The pools of devices without violated SLOs, the coolest first."""
         state = self.made.state
         keep = state.problem.predicted.copy()
         keep[late] = False

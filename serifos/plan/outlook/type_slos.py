@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Promises by the type of volumes that makes them: kept and broken."""
+"""SLOs by the type of volumes that makes them: met and violated."""
 
 from __future__ import annotations
 
 import collections
 import dataclasses
 
-from serifos.plan.promises import beyond
+from serifos.plan.slo import beyond
 from serifos.plan import state as st
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Promised:
-    """The volumes to which one latency is promised by one type.
+class TypeSlo:
+    """The volumes that have one SLO by one type.
 
     :param violated: of them, that are measured to see more, and those of
         these that are predicted to do so after a plan
@@ -26,7 +26,7 @@ class Promised:
     forecast: tuple[int, int]
 
 
-def by_type(first: st.State, last: st.State) -> tuple[Promised, ...]:
+def by_type(first: st.State, last: st.State) -> tuple[TypeSlo, ...]:
     """Those with most violations first.
 
     :param last: after the plan
@@ -36,15 +36,15 @@ def by_type(first: st.State, last: st.State) -> tuple[Promised, ...]:
     def counted(which: list[int]) -> collections.Counter[tuple[str, float]]:
         return collections.Counter(
             (volumes[each].volume_type or '',
-             float(first.problem.promises.us[each])) for each in which)
+             float(first.problem.slos.us[each])) for each in which)
 
-    every = counted(first.problem.promises.volumes.tolist())
+    every = counted(first.problem.slos.volumes.tolist())
     violated, forecast = (
         [counted(which(first, state).tolist()) for state in (first, last)]
         for which in (beyond.violated, beyond.forecast))
     return tuple(sorted(
-        (Promised(*key, number, *((was[key], then[key])
-                                  for was, then in (violated, forecast)))
+        (TypeSlo(*key, number, *((was[key], then[key])
+                                 for was, then in (violated, forecast)))
          for key, number in every.items()),
         key=lambda each: (-each.violated[0], -each.forecast[0],
                           each.most_us, each.volume_type)))

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which promise pools can keep, and up to which load.
+"""Which SLO pools can meet, and up to which load.
 
-As the paper's Figure 6 has it, the promise that can be kept is the latency
+As the paper's Figure 6 has it, the SLO that can be met is the latency
 that a share of the volumes, 99 %, stays below. A load of 2 is twice the
 tenants: on each pool twice as many volumes that do what those there do. What
 each volume sees then is predicted for it alone, where the model tells tenants
 apart, else it is the mean of the pool. Over the slots of a history it is one
-figure of them, the one by which plans judge promises: for a volume that is
+figure of them, the one by which plans judge SLOs: for a volume that is
 idle in a slot what it would see there, doing what it does in others.
 """
 
@@ -27,7 +27,7 @@ Floats = pr.Floats
 Ints = pr.Ints
 
 STEP = 1.05
-"""From one load that is tried to the next, for promises that are made."""
+"""From one load that is tried to the next, for SLOs that are made."""
 
 MOST = 20.0
 """The greatest load that is tried, by the present one."""
@@ -35,23 +35,23 @@ MOST = 20.0
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Supported:
-    """What a pool, or all of them, can promise.
+    """The SLOs that a pool, or all of them, can meet.
 
     :param pool: its name; None for the cluster
     :param volumes: active ones, in any slot
     :param outstanding: their requests, over slots as their latencies
     :param seen_us: at each load asked for, the latency that the share of them
         stays below; empty where there are none
-    :param promised_us: the least that any of them was promised
-    :param kept_up_to: the load up to which all promises are kept, at most
-        :data:`MOST`; None where nothing is promised
+    :param slo_us: the least of the SLOs of these
+    :param kept_up_to: the load up to which all SLOs are met, at most
+        :data:`MOST`; None where no volume has an SLO
     """
 
     pool: str | None
     volumes: int
     outstanding: float
     seen_us: tuple[float, ...]
-    promised_us: float | None = None
+    slo_us: float | None = None
     kept_up_to: float | None = None
 
 
@@ -59,7 +59,7 @@ def supported(cluster: cl.Cluster, models: pr.Predictions,
               limits: lm.Limits, loads: Sequence[float],
               share: float = 0.99,
               slots: sl.Slots | None = None) -> list[Supported]:
-    """What each pool with a model can promise, then what all of them can.
+    """The SLOs that each pool with a model can meet, then all of them.
 
     :param loads: each above 0; 1 is what there is
     :param share: of the volumes that stay below, above 0 to 1
@@ -68,16 +68,16 @@ def supported(cluster: cl.Cluster, models: pr.Predictions,
     view = _View.of(pm.Problem.of(cluster, models, limits, slots))
     seen = [view.seen_us(load) for load in loads]
     kept, outstanding = view.kept_up_to(), view.outstanding
-    promise_us, modelled = view.promise_us, view.problem.modelled
+    slo_us, modelled = view.slo_us, view.problem.modelled
 
     def row(name: str | None, its: Ints) -> Supported:
-        promised = promise_us[its]
-        some = np.isfinite(promised)
+        limits_us = slo_us[its]
+        some = np.isfinite(limits_us)
         return Supported(
             name, len(its), float(outstanding[its].sum()),
             tuple(float(np.quantile(us[its], share, method='inverted_cdf'))
                   for us in seen) if len(its) else (),
-            float(promised.min()) if some.any() else None,
+            float(limits_us.min()) if some.any() else None,
             float(kept[its][some].min()) if some.any() else None)
 
     order = np.argsort(view.pool, kind='stable')
@@ -110,9 +110,9 @@ class _View:
                    problem.device_loads(problem.home))
 
     @property
-    def promise_us(self) -> Floats:
+    def slo_us(self) -> Floats:
         """µs[n], infinite for none."""
-        return self.problem.promises.us[self.which]
+        return self.problem.slos.us[self.which]
 
     @property
     def outstanding(self) -> Floats:
@@ -138,7 +138,7 @@ class _View:
         :returns: float[n, slots, features]; int[n], the row of each in it;
             float[n, slots, features]
         """
-        own = self.problem.promises.mix(self.which[its])
+        own = self.problem.slos.mix(self.which[its])
         there = self.total[self.problem.device[self.pool[its]]]
         total = load * there
         total[..., 0] = np.maximum(np.rint(total[..., 0]), there[..., 0] > 0)
@@ -148,13 +148,13 @@ class _View:
             len(its)), own
 
     def kept_up_to(self) -> Floats:
-        """float[n]: the load up to which each one's promise is kept."""
-        found, promise_us = np.full(len(self.pool), np.inf), self.promise_us
-        left = np.flatnonzero(np.isfinite(promise_us))
+        """float[n]: the load up to which each one's SLO is met."""
+        found, slo_us = np.full(len(self.pool), np.inf), self.slo_us
+        left = np.flatnonzero(np.isfinite(slo_us))
         found[left] = 0.0
         load = 1 / MOST
         while load <= MOST * (1 + 1e-9) and len(left):
-            left = left[self.seen_us(load, left) <= promise_us[left]]
+            left = left[self.seen_us(load, left) <= slo_us[left]]
             found[left] = load
             load *= STEP
         return found

@@ -1,24 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Latency promises (``serifos:max_latency_us``): kept, broken, kept again.
+"""SLOs (``serifos:max_latency_us``): met, violated, restored.
 
-A promise is one volume's, and is judged by what that volume would see on its
+An SLO is one volume's, and is judged by what that volume would see on its
 pool; by the mean of the pool where the pool's model does not tell tenants
-apart. A move that breaks one would harm another tenant. A promise that is
-broken already hinders no move off a hot device, or an overloaded cluster
+apart. A move that breaks one would harm another tenant. An SLO that is
+violated already hinders no move off a hot device, or an overloaded cluster
 could not be relieved.
 
-A move off a device with a broken promise keeps one again, or at least eases:
-what is seen beyond the promises on its two devices falls by min_gain, and so
-does the greater figure of the two; no promise is exceeded by more. Without
+A move off a device with a violated SLO restores one, or at least eases:
+what is seen beyond the SLOs on its two devices falls by min_gain, and so
+does the greater figure of the two; no SLO is exceeded by more. Without
 the fall of the figure, moves lead round in circles.
 
-Planning ends, for every accepted move lowers this: the number of broken
-promises and, where that stays, the figures of all devices, compared from the
-greatest down. A move that keeps a promise again breaks none, so the number
+Planning ends, for every accepted move lowers this: the number of violated
+SLOs and, where that stays, the figures of all devices, compared from the
+greatest down. A move that restores an SLO breaks none, so the number
 falls. No other raises it, and each other lowers the greater figure of its two
 devices and changes no third's, so that the figures, sorted, fall at the first
 place where they differ. Both follow from where the volumes live, of which
-there are finitely many ways, so none comes twice. What exceeds promises is no
+there are finitely many ways, so none comes twice. What exceeds SLOs is no
 part of this: a move off a hot device may raise it.
 """
 
@@ -38,8 +38,8 @@ from serifos.plan import state as st
 
 
 def broken(state: st.State) -> Ints:
-    """The volumes that see more than they were promised."""
-    return state.problem.promises.volumes[state.beyond_us > 0]
+    """The volumes that exceed their SLO."""
+    return state.problem.slos.volumes[state.beyond_us > 0]
 
 
 def violated(first: st.State, state: st.State) -> Ints:
@@ -50,12 +50,12 @@ def violated(first: st.State, state: st.State) -> Ints:
 
     :param first: as it was observed
     """
-    promises = state.problem.promises
-    its, home = promises.volumes, state.home[promises.volumes]
+    slos = state.problem.slos
+    its, home = slos.volumes, state.home[slos.volumes]
     device = state.problem.device[home]
     same = (home == first.home[its]) & (
         state.loads[device] == first.loads[device]).all(axis=(1, 2))
-    return its[promises.violated & (home >= 0) & (
+    return its[slos.violated & (home >= 0) & (
         same | (state.beyond_us > 0))]
 
 
@@ -65,53 +65,53 @@ def forecast(first: st.State, state: st.State) -> Ints:
 
 
 def exceeded(state: st.State) -> Bools:
-    """bool[devices]: those with a broken promise."""
+    """bool[devices]: those with a violated SLO."""
     problem, found = state.problem, np.zeros(len(state.loads), bool)
     found[problem.device[state.home[broken(state)]]] = True
     return found
 
 
 def breaks(state: st.State, moves: oc.Outcomes) -> Bools:
-    """bool[n]: whether a move breaks a promise that is kept before it.
+    """bool[n]: whether a move violates an SLO that is met before it.
 
     Of the volumes on both devices, the moved one included.
     """
-    if not len(state.problem.promises.volumes):
+    if not len(state.problem.slos.volumes):
         return np.zeros(len(moves.volume), bool)
     return Touched.by(state, moves).breaks
 
 
 def whose(state: st.State, moves: oc.Outcomes) -> Ints:
-    """int[n]: the first volume whose promise a move breaks, -1 for none."""
+    """int[n]: the first volume whose SLO a move violates, -1 for none."""
     none = len(state.problem.volumes)
     found = np.full(len(moves.volume), none)
-    if len(state.problem.promises.volumes):
+    if len(state.problem.slos.volumes):
         touched = Touched.by(state, moves)
         late = touched.which[touched.anew]
         np.minimum.at(found, touched.row[touched.anew],
-                      state.problem.promises.volumes[late])
+                      state.problem.slos.volumes[late])
     return np.where(found < none, found, -1)
 
 
 def eases(state: st.State, moves: oc.Outcomes) -> Bools:
-    """bool[n]: whether promises are exceeded by less, none by more."""
+    """bool[n]: whether SLOs are exceeded by less, none by more."""
     return Touched.by(state, moves).eases(state, moves)
 
 
 def excess_us(state: st.State) -> Floats:
-    """µs[devices]: what tenants of each see beyond their promises, in all."""
+    """µs[devices]: what tenants of each see beyond their SLOs, in all."""
     problem = state.problem
-    home = state.home[problem.promises.volumes]
+    home = state.home[problem.slos.volumes]
     here = home >= 0
     return np.bincount(problem.device[home[here]], state.beyond_us[here],
                        len(state.loads))
 
 
 def relief(state: st.State, volumes: Ints) -> tuple[Floats, Bools]:
-    """What leaving a device may do at best for what exceeds promises there.
+    """What leaving a device may do at best for what exceeds SLOs there.
 
-    :returns: µs[n] by which it falls, and whether a promise is kept again,
-        if the volume sees no more than promised on its target
+    :returns: µs[n] by which it falls, and whether an SLO is restored,
+        if the volume meets its SLO on its target
     """
     problem = state.problem
     source = problem.device[state.home[volumes]]
@@ -120,9 +120,9 @@ def relief(state: st.State, volumes: Ints) -> tuple[Floats, Bools]:
     row, which = row[late], which[late]
     then = np.zeros(len(which))
     bundle = problem.bonds.bundle
-    stays = bundle[problem.promises.volumes[which]] != bundle[volumes[row]]
-    then[stays] = problem.promises.beyond_us(
-        which[stays], state.home[problem.promises.volumes[which[stays]]],
+    stays = bundle[problem.slos.volumes[which]] != bundle[volumes[row]]
+    then[stays] = problem.slos.beyond_us(
+        which[stays], state.home[problem.slos.volumes[which[stays]]],
         state.loads[source] - problem.carried[volumes], row[stays])
     keeps = np.zeros(len(volumes), bool)
     keeps[row[then == 0]] = True
@@ -132,14 +132,14 @@ def relief(state: st.State, volumes: Ints) -> tuple[Floats, Bools]:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Touched:
-    """The promises on the devices of moves, before and after each.
+    """The SLOs on the devices of moves, before and after each.
 
     :param moves: how many
     :param row: int[n], the move of each
-    :param which: int[n], index into the promised volumes
-    :param was_us: µs[n] beyond the promise before the move; 0 where kept
+    :param which: int[n], index into the volumes with an SLO
+    :param was_us: µs[n] beyond the SLO before the move; 0 where kept
     :param then_us: after it
-    :param allowed_us: what a promise may be exceeded by after the move so
+    :param allowed_us: what an SLO may be exceeded by after the move so
         that it is not exceeded by more; slightly above ``was_us``
     :param violated: bool[n], whether it is measured to be broken
     """
@@ -161,34 +161,34 @@ class Touched:
         loads = np.concatenate([state.loads[source] - its,
                                 state.loads[there] + its])
         row, which = _on(state, np.concatenate([source, there]))
-        stays = bundle[problem.promises.volumes[which]] != bundle[
+        stays = bundle[problem.slos.volumes[which]] != bundle[
             moves.volume[row % number]]
         row, which = row[stays], which[stays]
         comes, own = _comes(problem, moves.volume)
-        pools = np.concatenate([state.home[problem.promises.volumes[which]],
+        pools = np.concatenate([state.home[problem.slos.volumes[which]],
                                 moves.target[comes]])
         row = np.concatenate([row, number + comes])
         which = np.concatenate([which, own])
         was = state.beyond_us[which]
         return cls(number, row % number, which, was,
-                   problem.promises.beyond_us(which, pools, loads, row),
-                   was + lm.LEAST_GAIN * problem.promises.us[
-                       problem.promises.volumes[which]],
-                   problem.promises.violated[which] & (was > 0))
+                   problem.slos.beyond_us(which, pools, loads, row),
+                   was + lm.LEAST_GAIN * problem.slos.us[
+                       problem.slos.volumes[which]],
+                   problem.slos.violated[which] & (was > 0))
 
     @property
     def anew(self) -> Bools:
-        """bool[n]: promises that the move breaks."""
+        """bool[n]: SLOs that the move violates."""
         return (self.then_us > 0) & (self.was_us == 0)
 
     @property
     def breaks(self) -> Bools:
-        """bool[moves]: whether a move breaks any promise."""
+        """bool[moves]: whether a move violates any SLO."""
         return self._any(self.anew)
 
     @property
     def keeps(self) -> Bools:
-        """bool[moves]: whether a move keeps any broken promise again."""
+        """bool[moves]: whether a move restores any violated SLO."""
         return self._any((self.then_us == 0) & (self.was_us > 0))
 
     @property
@@ -203,17 +203,17 @@ class Touched:
 
     @property
     def deepens(self) -> Bools:
-        """bool[moves]: whether any promise is exceeded by more."""
+        """bool[moves]: whether any SLO is exceeded by more."""
         return self._any(self.then_us > self.allowed_us)
 
     @property
     def excess_us(self) -> tuple[Floats, Floats]:
-        """µs[moves]: the sum beyond promises before a move, and after it."""
+        """µs[moves]: the sum beyond SLOs before a move, and after it."""
         return (np.bincount(self.row, self.was_us, self.moves),
                 np.bincount(self.row, self.then_us, self.moves))
 
     def eases(self, state: st.State, moves: oc.Outcomes) -> Bools:
-        """bool[moves]: whether promises are exceeded by less, none by more."""
+        """bool[moves]: whether SLOs are exceeded by less, none by more."""
         least = state.problem.thresholds.keeps[moves.volume]
         was, then = self.excess_us
         return ((was > 0) & (then <= was * least) & ~self.breaks
@@ -226,9 +226,9 @@ class Touched:
 
 
 def _comes(problem: pm.Problem, volumes: Ints) -> tuple[Ints, Ints]:
-    """The promised volumes that move with others: (row, which) each."""
+    """The volumes with an SLO that move with others: (row, which) each."""
     bundle = problem.bonds.bundle
-    of = bundle[problem.promises.volumes]
+    of = bundle[problem.slos.volumes]
     order = np.argsort(of, kind='stable')
     first = np.searchsorted(of[order], bundle[volumes])
     number = np.searchsorted(of[order], bundle[volumes], 'right') - first
@@ -238,9 +238,9 @@ def _comes(problem: pm.Problem, volumes: Ints) -> tuple[Ints, Ints]:
 
 
 def _on(state: st.State, devices: Ints) -> tuple[Ints, Ints]:
-    """The promised volumes on devices: (row of the device, which) each."""
+    """The volumes with an SLO on devices: (row of the device, which) each."""
     problem = state.problem
-    home = state.home[problem.promises.volumes]
+    home = state.home[problem.slos.volumes]
     which = np.flatnonzero(home >= 0)
     at = problem.device[home[which]]
     order = np.argsort(at, kind='stable')
