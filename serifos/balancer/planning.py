@@ -291,7 +291,7 @@ def plan(planner: str, cluster: cl.Cluster, limits: lm.Limits,
 
 def kept_again(cluster: cl.Cluster, limits: lm.Limits,
                found: Mapping[str, mm.Model]) -> pl.Plan:
-    """A plan of the moves alone that restore violated SLOs."""
+    """A plan of only the moves that restore violated SLOs."""
     return plan('relieve', cluster, dataclasses.replace(
         limits, held=frozenset(), capacity_horizon_s=None), found)
 

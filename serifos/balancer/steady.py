@@ -40,7 +40,7 @@ class Steady:
     slots: sl.Slots | None = None
 
     def too_early(self, move: pl.Move) -> str | None:
-        """Why a move that is for an SLO waits, or None."""
+        """The reason for which a move for an SLO waits, or None."""
         if self.late is None or not move.for_slo or (
                 self._devices.get(move.source) in self._late_devices):
             return None

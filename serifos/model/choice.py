@@ -10,7 +10,7 @@ import dataclasses
 import numpy as np
 import numpy.typing as npt
 
-from serifos.facts import dataset as ds
+from serifos.facts import dataset
 from serifos.model import fit_runs
 from serifos.model import held_out as held
 from serifos.model import quality
@@ -34,7 +34,7 @@ class Choice:
     kind: str
     why: str
     mre: Mapping[str, float]
-    decides: ds.Sample | None = None
+    decides: dataset.Sample | None = None
 
 
 def choose(data: fit_runs.Runs,
@@ -144,7 +144,7 @@ class _Patterns:
         return self._pools(its) + self._medians(
             wrong / np.maximum(np.bincount(tenants.run, minlength=n), 1))
 
-    def runs(self, pattern: int) -> list[ds.Sample]:
+    def runs(self, pattern: int) -> list[dataset.Sample]:
         return [self._data.samples[run] for run
                 in np.flatnonzero(self._of_run == pattern)]
 

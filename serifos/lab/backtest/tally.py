@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What counts in a backtest: the worst pool, SLOs, spread, moves.
+"""Scores of a backtest: the worst pool, SLOs, spread, moves.
 
 The latency of a pool is the mean over its volumes with requests; what a
 volume sees is the mean of its own requests in a slot.

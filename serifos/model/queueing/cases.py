@@ -104,7 +104,7 @@ class Cases:
     cached_volumes: float | None = None
 
     def missing(self, volumes: Any, larger: Callable[[Any, Any], Any]) -> Any:
-        """What p1 is multiplied by where volumes share the cache evenly."""
+        """The factor of p1 where volumes share the cache evenly."""
         return 1.0 if self.cached_volumes is None else larger(
             0.0, 1 - self.cached_volumes / larger(volumes, 1.0))
 

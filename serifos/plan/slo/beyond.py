@@ -108,7 +108,7 @@ def excess_us(state: st.State) -> Floats:
 
 
 def relief(state: st.State, volumes: Ints) -> tuple[Floats, Bools]:
-    """What leaving a device may do at best for what exceeds SLOs there.
+    """The most by which leaving a device may lower what exceeds SLOs there.
 
     :returns: µs[n] by which it falls, and whether an SLO is restored,
         if the volume meets its SLO on its target

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which SLO pools can meet, and up to which load.
+"""SLOs that pools can meet, and up to which load.
 
 As the paper's Figure 6 has it, the SLO that can be met is the latency
 that a share of the volumes, 99 %, stays below. A load of 2 is twice the

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What may not move, and SLOs, as drawings and tables."""
+"""Immovable load and SLOs, as drawings and tables."""
 
 from __future__ import annotations
 
