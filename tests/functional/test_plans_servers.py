@@ -42,7 +42,7 @@ class PlansServersTest(machine.MachineTest):
         (servers.MariaDB, servers.PostgreSQL),
         ((plans_behaviour.Behaviour, testtools.TestCase, 11),
          (rounds_behaviour.Behaviour, testtools.TestCase, 3),
-         (hosts_behaviour.Behaviour, cloud.Case, 6))))
+         (hosts_behaviour.Behaviour, cloud.Case, 5))))
     @ddt.unpack
     def test_as_in_any_database(self, kind, tests):
         behaviour, base, least = tests
