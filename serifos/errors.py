@@ -85,9 +85,12 @@ def one_line(text: str) -> str:
     is shown as an escape. It is cut in the middle where it is long.
     """
     text = re.sub(r'[\s\x00-\x1f\x7f-\x9f]+', ' ', masked(text))
-    if len(text) > _HEAD + _TAIL:
-        text = f'{text[:_HEAD]} [...] {text[-_TAIL:]}'
-    return ''.join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+    cut = len(text) > _HEAD + _TAIL
+    if cut:
+        text = text[:_HEAD] + text[-_TAIL:]
+    text = ''.join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+    return f'{text[:_HEAD]} [...] {text[-_TAIL:]}' if (
+        cut or len(text) > _HEAD + _TAIL) else text
 
 
 def masked(text: str) -> str:

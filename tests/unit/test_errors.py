@@ -30,6 +30,10 @@ class OneSentenceTest(testtools.TestCase):
         self.assertTrue(said.startswith('Cinder says xxx'), said)
         self.assertTrue(said.endswith('look at [cinder] of serifos.conf.'))
 
+    def test_a_text_of_escapes_is_no_longer_than_another(self):
+        self.assertEqual(len(errors.one_line('a' * 5000)),
+                         len(errors.one_line('\ufeff' * 5000)))
+
     @hypothesis.given(st.text(st.characters()))
     def test_any_text_can_be_printed_on_one_line(self, text):
         said = str(errors.DeviceError(text))
