@@ -12,32 +12,33 @@ from oslo_log import log
 from serifos.balancer.moving import carrying
 from serifos.balancer.moving import remaining
 from serifos.balancer import plans
-from serifos.balancer import settings as sg
+from serifos.balancer.settings import BalancerSettings
 from serifos.balancer.standing import of_plans
-from serifos.facts import cluster as cl
-from serifos.facts import journal as jn
+from serifos.facts.cluster import Cluster
+from serifos.facts import journal
 from serifos.facts import times
 from serifos.plan.asked import usable
-from serifos.plan import plan as pl
+from serifos.plan.plan import Move
+from serifos.plan.plan import Plan
 
 LOG = log.getLogger(__name__)
 
 
-def any_time(move: pl.Move) -> None:
+def any_time(move: Move) -> None:
     """Why a move waits for later rounds: never, since a person said so."""
 
 
-def never(entries: Sequence[jn.Entry], now: float) -> None:
+def never(entries: Sequence[journal.Entry], now: float) -> None:
     """What bars moves that need no approval: nothing."""
 
 
-def barred(plan: pl.Plan) -> carrying.Barred:
+def barred(plan: Plan) -> carrying.Barred:
     """What bars further moves of a plan while others are under way.
 
     That its approval is taken back, or it expires.
     """
-    def why(entries: Sequence[jn.Entry], now: float) -> str | None:
-        if plan.id not in jn.approvals(entries):
+    def why(entries: Sequence[journal.Entry], now: float) -> str | None:
+        if plan.id not in journal.approvals(entries):
             return f'the approval of plan {plan.id} was taken back'
         if plan.expires_at <= now:
             return f'plan {plan.id} expired at {times.text(plan.expires_at)}'
@@ -45,9 +46,9 @@ def barred(plan: pl.Plan) -> carrying.Barred:
     return why
 
 
-def due(settings: sg.BalancerSettings, stored: plans.Plans, latest: pl.Plan,
-        entries: Sequence[jn.Entry], now: float,
-        cluster: cl.Cluster) -> pl.Plan | None:
+def due(settings: BalancerSettings, stored: plans.Plans, latest: Plan,
+        entries: Sequence[journal.Entry], now: float,
+        cluster: Cluster) -> Plan | None:
     """The approved plan whose moves come next, with what is left of it.
 
     The oldest of those that did not expire and have moves left. Each move is
@@ -59,7 +60,7 @@ def due(settings: sg.BalancerSettings, stored: plans.Plans, latest: pl.Plan,
     :param cluster: as it is now
     """
     valid = stored.every(functools.partial(LOG.warning, '%s'), now,
-                         jn.approvals(entries))
+                         journal.approvals(entries))
     for each in reversed(of_plans.standings(valid, entries, now)):
         moves, left = remaining.remaining(
             each.plan.moves,

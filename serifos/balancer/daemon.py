@@ -23,7 +23,7 @@ from oslo_log import log
 from serifos.balancer import leader
 from serifos.balancer import rounds
 from serifos import errors
-from serifos.plan import plan as pl
+from serifos.plan.plan import Plan
 
 LOG = log.getLogger(__name__)
 
@@ -148,7 +148,7 @@ class Daemon:
             LOG.error('%s', sentence)
 
 
-def result(plan: pl.Plan | None) -> str:
+def result(plan: Plan | None) -> str:
     """What a round came to.
 
     :param plan: that it made

@@ -12,15 +12,15 @@ from collections.abc import Mapping
 import dataclasses
 
 from serifos.balancer import planning
-from serifos.balancer import settings as sg
-from serifos.balancer import steady as sd
-from serifos.facts import cluster as cl
-from serifos.model import model as mm
-from serifos.plan import plan as pl
+from serifos.balancer.settings import BalancerSettings
+from serifos.balancer.steady import Steady
+from serifos.facts.cluster import Cluster
+from serifos.model.model import Model
+from serifos.plan.plan import Plan
 
 
-def plan(settings: sg.BalancerSettings, cluster: cl.Cluster,
-         steady: sd.Steady, models: Mapping[str, mm.Model]) -> pl.Plan:
+def plan(settings: BalancerSettings, cluster: Cluster,
+         steady: Steady, models: Mapping[str, Model]) -> Plan:
     """The plan of a round, not yet issued.
 
     :param cluster: that of ``steady``, with what the pace forbids

@@ -11,11 +11,20 @@ import math
 
 from serifos.cloud import extra_specs
 from serifos.facts import activity
-from serifos.facts import cluster as cl
-from serifos.facts import inventory as inv
+from serifos.facts.cluster import Cluster
+from serifos.facts.cluster import Pool
+from serifos.facts.cluster import TOUCHED
+from serifos.facts.cluster import UNSEEN
+from serifos.facts.cluster import Volume
+from serifos.facts.inventory import Inventory
+from serifos.facts.inventory import PoolStats
+from serifos.facts.inventory import Record
+from serifos.facts.inventory import Service
+from serifos.facts.inventory import Type
 from serifos.facts import names
-from serifos.facts import reason as rs
-from serifos.facts import servers as sv
+from serifos.facts.reason import Code
+from serifos.facts.reason import Reason
+from serifos.facts.servers import Servers
 from serifos.facts import settings
 from serifos.facts import throttling
 from serifos.facts import times
@@ -23,13 +32,13 @@ from serifos.plan.affinity import labels
 from serifos.plan import eligibility
 
 _MOST_CHARACTERS = 255
-_HALF_MADE = rs.Reason('a half-made copy of it was left',
-                       rs.Code.HALF_MADE_COPY)
-_NO_TYPE = rs.Reason('its volume type cannot be read',
-                     rs.Code.TYPE_UNREADABLE)
+_HALF_MADE = Reason('a half-made copy of it was left',
+                    Code.HALF_MADE_COPY)
+_NO_TYPE = Reason('its volume type cannot be read',
+                  Code.TYPE_UNREADABLE)
 
 
-def places(inventory: inv.Inventory,
+def places(inventory: Inventory,
            moved_at: Mapping[str, float] | None = None
            ) -> list[activity.MeasuredVolume]:
     """The volumes to watch: all that have a pool, hidden copies too.
@@ -45,10 +54,10 @@ def places(inventory: inv.Inventory,
         caps.get(record.id)) for record in there]
 
 
-def cluster(inventory: inv.Inventory, observed: activity.Observed,
+def cluster(inventory: Inventory, observed: activity.Observed,
             known: Collection[str], rules: eligibility.Rules,
             qemu_us: Mapping[str, float] | None = None,
-            now: float | None = None) -> cl.Cluster:
+            now: float | None = None) -> Cluster:
     """The observation that is planned for and that the weigher reads.
 
     A pool with a volume that cannot be read has no space that we know of.
@@ -76,7 +85,7 @@ def cluster(inventory: inv.Inventory, observed: activity.Observed,
         taken[record.pool or ''] += record.size_gib
         if eligibility.hidden(record):
             copies[record.pool or ''] += record.size_gib
-    return cl.Cluster(
+    return Cluster(
         tuple(dataclasses.replace(
             _pool(name, stats.get(name), inventory.service_of(name), types,
                   known, observed, taken[name]),
@@ -93,7 +102,7 @@ def cluster(inventory: inv.Inventory, observed: activity.Observed,
         times.text(observed.at))
 
 
-def _copy_rates(inventory: inv.Inventory,
+def _copy_rates(inventory: Inventory,
                 observed: activity.Observed) -> dict[str, float]:
     """Volume → MiB/s that are written to its new copy, where that is seen.
 
@@ -110,17 +119,17 @@ def _copy_rates(inventory: inv.Inventory,
     return found
 
 
-def _pool(name: str, stats: inv.PoolStats | None,
-          service: inv.Service | None, types: Collection[inv.Type],
+def _pool(name: str, stats: PoolStats | None,
+          service: Service | None, types: Collection[Type],
           known: Collection[str], observed: activity.Observed,
-          taken_gib: float) -> cl.Pool:
+          taken_gib: float) -> Pool:
     state = _state(name, stats, service, observed)
     zone = service.zone if service else None
     if stats is None:
-        return cl.Pool(name, zone=zone, state=state,
-                       backend_name=names.pool_name(name) or None)
+        return Pool(name, zone=zone, state=state,
+                    backend_name=names.pool_name(name) or None)
     said = settings.PoolSettings.of(stats)
-    return cl.Pool(
+    return Pool(
         name, model=model_of(stats, known),
         total_gib=stats.total_gib, free_gib=_free(stats, taken_gib),
         used_gib=_used(stats, taken_gib), zone=zone,
@@ -135,7 +144,7 @@ def _pool(name: str, stats: inv.PoolStats | None,
                 kind.extra_specs, stats.capabilities) is not None)))
 
 
-def model_of(stats: inv.PoolStats, known: Collection[str]) -> str | None:
+def model_of(stats: PoolStats, known: Collection[str]) -> str | None:
     """The model that a pool names, or the one that is named like it.
 
     :param known: the names of the files in the models directory
@@ -145,7 +154,7 @@ def model_of(stats: inv.PoolStats, known: Collection[str]) -> str | None:
     return stats.model if names.model_fault(stats.model) is None else None
 
 
-def _free(stats: inv.PoolStats, taken_gib: float) -> float:
+def _free(stats: PoolStats, taken_gib: float) -> float:
     """GiB free; Cinder's figure is up to a minute old, its records are not.
 
     A thin pool counts as its physical space, whatever its over-subscription:
@@ -158,15 +167,15 @@ def _free(stats: inv.PoolStats, taken_gib: float) -> float:
     return min(stats.free_gib, stats.total_gib - taken_gib)
 
 
-def _used(stats: inv.PoolStats, taken_gib: float) -> float | None:
+def _used(stats: PoolStats, taken_gib: float) -> float | None:
     """GiB used; of a thick pool by Cinder's records, where those say more."""
     if stats.used_gib is None or math.isinf(taken_gib):
         return None
     return stats.used_gib if stats.thin else max(stats.used_gib, taken_gib)
 
 
-def _state(name: str, stats: inv.PoolStats | None,
-           service: inv.Service | None, observed: activity.Observed) -> str:
+def _state(name: str, stats: PoolStats | None,
+           service: Service | None, observed: activity.Observed) -> str:
     if service is None:
         return 'without a service'
     if not service.up or service.backend_up is False or (
@@ -180,13 +189,13 @@ def _state(name: str, stats: inv.PoolStats | None,
     if stats is None:
         return 'not known to the scheduler'
     unseen = name in observed.problems and name not in observed.pools
-    return cl.UNSEEN if unseen else 'up'
+    return UNSEEN if unseen else 'up'
 
 
-def _volume(record: inv.Record, inventory: inv.Inventory,
-            stats: Mapping[str, inv.PoolStats], observed: activity.Observed,
+def _volume(record: Record, inventory: Inventory,
+            stats: Mapping[str, PoolStats], observed: activity.Observed,
             rules: eligibility.Rules, copied: bool,
-            now: float) -> cl.Volume:
+            now: float) -> Volume:
     kind = inventory.type_by_name.get(record.volume_type or '')
     said = settings.TypeSettings() if kind is None else (
         settings.TypeSettings.of(kind))
@@ -197,7 +206,7 @@ def _volume(record: inv.Record, inventory: inv.Inventory,
         _HALF_MADE if copied else None) or (
         _NO_TYPE if record.volume_type and kind is None
         and inventory.lacks_types else None) or _sealed(record, home, stats)
-    return cl.Volume(
+    return Volume(
         record.id, record.pool or '', record.size_gib,
         volume_type=record.volume_type,
         required_backend_name=(home.backend_name if home
@@ -210,8 +219,8 @@ def _volume(record: inv.Record, inventory: inv.Inventory,
         server=_server(record, rules.servers))
 
 
-def _sealed(record: inv.Record, home: inv.PoolStats | None,
-            stats: Mapping[str, inv.PoolStats]) -> rs.Reason | None:
+def _sealed(record: Record, home: PoolStats | None,
+            stats: Mapping[str, PoolStats]) -> Reason | None:
     """Why an encrypted volume stays that is not in use, or None.
 
     Cinder copies it unopened, to a logical volume as plain as its own. Other
@@ -225,15 +234,15 @@ def _sealed(record: inv.Record, home: inv.PoolStats | None,
                     or each.backend_name == home.backend_name):
         return None
     if home and home.volume_group:
-        return rs.Reason(
+        return Reason(
             'it is encrypted, and pools of other drivers than LVM have the '
-            'same volume_backend_name', rs.Code.ENCRYPTED_MIXED)
-    return rs.Reason(
+            'same volume_backend_name', Code.ENCRYPTED_MIXED)
+    return Reason(
         "it is encrypted, and its pool is not of Cinder's LVM driver",
-        rs.Code.ENCRYPTED_NOT_LVM)
+        Code.ENCRYPTED_NOT_LVM)
 
 
-def _server(record: inv.Record, known: sv.Servers) -> str | None:
+def _server(record: Record, known: Servers) -> str | None:
     """The servers that use a volume, by their names where those are known."""
     return _short(', '.join(
         known.by_id[each].name if each in known.by_id else each
@@ -245,10 +254,10 @@ def _short(name: str | None) -> str | None:
     return (name or '')[:_MOST_CHARACTERS] or None
 
 
-def touched(found: cl.Cluster, pools: Collection[str | None]) -> cl.Cluster:
+def touched(found: Cluster, pools: Collection[str | None]) -> Cluster:
     """The cluster with stuck migrations on these pools and their devices."""
     devices = {pool.device_key for pool in found.pools if pool.name in pools}
     return dataclasses.replace(found, pools=tuple(
-        dataclasses.replace(pool, state=cl.TOUCHED)
+        dataclasses.replace(pool, state=TOUCHED)
         if pool.device_key in devices and pool.state == 'up' else pool
         for pool in found.pools))

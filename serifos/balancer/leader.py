@@ -24,7 +24,7 @@ from tooz import coordination
 from tooz import locking
 
 from serifos import errors
-from serifos.facts import journal as jn
+from serifos.facts.journal import Journal
 from serifos.files import owners
 
 LOG = log.getLogger(__name__)
@@ -35,7 +35,7 @@ _EXTRAS = {'mysql': 'mysql', 'postgresql': 'postgresql',
            'etcd3+http': 'etcd', 'etcd3+https': 'etcd'}
 
 
-class Fenced(jn.Journal, Protocol):
+class Fenced(Journal, Protocol):
     """A journal with a fencing token."""
 
     @property

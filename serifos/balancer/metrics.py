@@ -17,10 +17,11 @@ from prometheus_client import core
 from prometheus_client import registry
 
 from serifos.database import rounds
-from serifos.facts import journal as jn
+from serifos.facts import journal
 from serifos.facts import times
-from serifos.model import model as mm
-from serifos.plan.outlook import outlook as ol
+from serifos.model.model import Model
+from serifos.plan.outlook.outlook import Outlook
+from serifos.plan.outlook.outlook import PoolOutlook
 
 _DAY_S = 86400.0
 _GIB = 2.0 ** 30
@@ -52,8 +53,8 @@ _POOL: tuple[tuple[str, str], ...] = (
 """(name, help) of the gauges of each pool, behind ``serifos_pool_``."""
 
 
-def of_cloud(seen: ol.Outlook, observed_at: str | None,
-             models: Mapping[str, mm.Model]) -> Iterator[Metric]:
+def of_cloud(seen: Outlook, observed_at: str | None,
+             models: Mapping[str, Model]) -> Iterator[Metric]:
     """What the observation says, and a plan by it.
 
     :param seen: that plan
@@ -94,7 +95,7 @@ def of_cloud(seen: ol.Outlook, observed_at: str | None,
     yield refused
 
 
-def _figures(pool: ol.PoolOutlook) -> Iterator[tuple[str, float | None]]:
+def _figures(pool: PoolOutlook) -> Iterator[tuple[str, float | None]]:
     before, expected = pool.before, pool.before.expected
     for name, us in (
             ('seen_latency_seconds', pool.seen_us),
@@ -114,7 +115,8 @@ def _figures(pool: ol.PoolOutlook) -> Iterator[tuple[str, float | None]]:
     yield 'free_bytes', before.free_gib * _GIB
 
 
-def of_journal(entries: Sequence[jn.Entry], now: float) -> Iterator[Metric]:
+def of_journal(entries: Sequence[journal.Entry],
+               now: float) -> Iterator[Metric]:
     """What was moved in the last day.
 
     Gauges: the journal drops old entries, so that counters would fall.
@@ -130,12 +132,12 @@ def of_journal(entries: Sequence[jn.Entry], now: float) -> Iterator[Metric]:
         elif entry.kind == 'outcome' and (
                 times.parse(entry.at) > now - _DAY_S):
             results[entry.facts['result']] += 1
-            if entry.facts['result'] in jn.MOVED:
+            if entry.facts['result'] in journal.MOVED:
                 gib += sizes.get(entry.facts['volume'], 0.0)
     moves = core.GaugeMetricFamily(
         'serifos_day_moves', 'Migrations that ended in the last 24 hours, by '
         'their result.', labels=['result'])
-    for result in sorted({*jn.MOVED, *jn.FAILED, *results}):
+    for result in sorted({*journal.MOVED, *journal.FAILED, *results}):
         moves.add_metric([result], results[result])
     yield moves
     yield core.GaugeMetricFamily(
@@ -143,11 +145,11 @@ def of_journal(entries: Sequence[jn.Entry], now: float) -> Iterator[Metric]:
         'the last 24 hours.', value=gib * _GIB)
     yield core.GaugeMetricFamily(
         'serifos_moves_under_way', 'Migrations that were requested and have '
-        'not ended.', value=len(jn.open_moves(entries)))
+        'not ended.', value=len(journal.open_moves(entries)))
     yield core.GaugeMetricFamily(
         'serifos_paused', '1 where nothing moves until serifos-balancer '
         'resume.',
-        value=float(jn.paused(entries)))
+        value=float(journal.paused(entries)))
 
 
 def of_rounds(counted: Sequence[rounds.Counted],

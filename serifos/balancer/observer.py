@@ -13,29 +13,35 @@ import functools
 
 from oslo_log import log
 
-from serifos.balancer.achieved import pools as ac
+from serifos.balancer.achieved.pools import Achieved
+from serifos.balancer.achieved.pools import drifted
 from serifos.balancer import join
 from serifos.balancer import planning
-from serifos.balancer import recorder as rr
+from serifos.balancer.recorder import Recorder
 from serifos.balancer.recovery import diagnosing
-from serifos.balancer.recovery import diagnosis as dg
+from serifos.balancer.recovery.diagnosis import Diagnosis
 from serifos.balancer.recovery import recover
-from serifos.balancer import settings as sg
+from serifos.balancer.settings import BalancerSettings
 from serifos.balancer import space
 from serifos.balancer.standing import obstacles
 from serifos import errors
 from serifos.facts import activity
 from serifos.facts import clock_skew
-from serifos.facts import cluster as cl
-from serifos.facts import inventory as inv
-from serifos.facts import journal as jn
+from serifos.facts.cluster import Cluster
+from serifos.facts.inventory import Cloud
+from serifos.facts.inventory import Inventory
+from serifos.facts.journal import back_offs
+from serifos.facts.journal import Journal
+from serifos.facts.journal import last_moves
 from serifos.facts import pool_errors
-from serifos.facts import servers as sv
+from serifos.facts.servers import Compute
+from serifos.facts.servers import NOT_CONFIGURED
+from serifos.facts.servers import Servers
 from serifos.facts import throttling
 from serifos.files import documents
 from serifos.files import model_files
-from serifos.model import model as mm
-from serifos.plan import recent as rc
+from serifos.model.model import Model
+from serifos.plan.recent import Recent
 from serifos.plan import text
 
 LOG = log.getLogger(__name__)
@@ -53,12 +59,12 @@ class Observation:
     :param hours: what pools showed in the last ones
     """
 
-    inventory: inv.Inventory
+    inventory: Inventory
     observed: activity.Observed
-    cluster: cl.Cluster
-    models: Mapping[str, mm.Model]
+    cluster: Cluster
+    models: Mapping[str, Model]
     watched: activity.Observed
-    diagnoses: tuple[dg.Diagnosis, ...] = ()
+    diagnoses: tuple[Diagnosis, ...] = ()
     hours: pool_errors.Hours = dataclasses.field(default_factory=dict)
 
     def hindrances(self, least: int = 2) -> list[str]:
@@ -95,17 +101,17 @@ class Observer:
         where nobody asks
     """
 
-    cinder: inv.Cloud
+    cinder: Cloud
     telemetry: activity.Telemetry
-    journal: jn.Journal
-    settings: sg.BalancerSettings
+    journal: Journal
+    settings: BalancerSettings
     clock: Callable[[], float]
-    nova: sv.Compute = sv.NOT_CONFIGURED
+    nova: Compute = NOT_CONFIGURED
     qemu_us: Callable[[float], Mapping[str, float]] = lambda _: {}
-    recent: rc.Recent | None = None
-    recorder: rr.Recorder | None = None
+    recent: Recent | None = None
+    recorder: Recorder | None = None
     growth: space.Growth | None = None
-    achieved: ac.Achieved | None = None
+    achieved: Achieved | None = None
 
     @property
     def diagnoser(self) -> diagnosing.Diagnoser:
@@ -124,7 +130,7 @@ class Observer:
         entries = clock_skew.corrected(self.journal.entries(), self.clock())
         inventory = recover.recalled(self.cinder.inventory(), entries)
         servers = self._servers(inventory)
-        now, moved_at = self.clock(), jn.last_moves(entries)
+        now, moved_at = self.clock(), last_moves(entries)
         places = join.places(inventory, moved_at)
         observed = self.telemetry.observe(
             places, settings.window_s,
@@ -135,13 +141,13 @@ class Observer:
                 settings.rules, servers=servers,
                 cool_down_s=settings.cool_down_s if cool_down else None,
                 moved_at=moved_at,
-                back_off_until=jn.back_offs(entries, self.clock())),
+                back_off_until=back_offs(entries, self.clock())),
             self.qemu_us(settings.window_s), now)
         cluster = throttling.capped(cluster, throttling.caps(
             inventory, cluster.volumes), observed.in_qemu)
         hours = {} if self.achieved is None else self.achieved.hours(
             observed.at)
-        cluster = ac.drifted(cluster, hours, observed.at)
+        cluster = drifted(cluster, hours, observed.at)
         if self.growth is not None:
             cluster = self.growth.told(cluster, entries, observed.at)
             space.warn(cluster, settings.limits)
@@ -182,11 +188,11 @@ class Observer:
         return Observation(inventory, observed, join.touched(cluster, pools),
                            models, watched, diagnoses, hours)
 
-    def _servers(self, inventory: inv.Inventory) -> sv.Servers:
+    def _servers(self, inventory: Inventory) -> Servers:
         """Nova's servers, where a volume is attached to one."""
         if self.settings.allow_attached is False or not any(
                 record.attachments for record in inventory.records):
-            return sv.Servers()
+            return Servers()
         found = self.nova.servers()
         if found.problem is not None:
             LOG.warning('Attached volumes stay: Nova could not be asked: '
@@ -197,7 +203,7 @@ class Observer:
         return found
 
     def diagnose(self, volume: str, disk: str | None = None,
-                 keep: bool = False) -> dg.Diagnosis:
+                 keep: bool = False) -> Diagnosis:
         """Whether the migration of a volume has been forgotten.
 
         :param disk: the iSCSI target that its server's disk uses

@@ -14,9 +14,9 @@ from typing import Any
 
 from serifos.balancer.moving import changes
 from serifos.balancer.recovery import evidence
-from serifos.facts import inventory as inv
-from serifos.facts import journal as jn
-from serifos.facts import servers as sv
+from serifos.facts.inventory import Record
+from serifos.facts import journal
+from serifos.facts.servers import Doings
 from serifos.plan import eligibility
 
 
@@ -76,12 +76,12 @@ class Outcome:
 
     @property
     def failed(self) -> bool:
-        return self.result in jn.FAILED
+        return self.result in journal.FAILED
 
     @property
     def left(self) -> bool:
         """Whether the volume is on its source no longer."""
-        return self.result in (*jn.MOVED, 'gone')
+        return self.result in (*journal.MOVED, 'gone')
 
     @property
     def backs_off(self) -> bool:
@@ -95,7 +95,7 @@ class Outcome:
             'denied', 'timeout', 'hindered', 'busy', 'waiting', 'stopped')
 
 
-def moved(why: str, record: inv.Record, found: changes.Changes) -> Outcome:
+def moved(why: str, record: Record, found: changes.Changes) -> Outcome:
     """The outcome of a move that was made.
 
     :param why: a clause
@@ -105,18 +105,19 @@ def moved(why: str, record: inv.Record, found: changes.Changes) -> Outcome:
     if not lost:
         return Outcome('success', why)
     return Outcome(
-        jn.UNDONE, f'{why}; Cinder has undone what was changed meanwhile: '
+        journal.UNDONE,
+        f'{why}; Cinder has undone what was changed meanwhile: '
         f'{changes.words(lost)}; serifos-balancer reapply {record.id} makes '
         'it again, or says how', lost=lost, project=record.project_id)
 
 
-def seen(record: inv.Record) -> dict[str, Any]:
+def seen(record: Record) -> dict[str, Any]:
     """The fields of a record that the journal keeps before a request."""
     return {'updated_at': record.updated_at, 'status': record.status,
             'migration_status': record.migration_status}
 
 
-def over(asked: jn.Entry, record: inv.Record, sure: bool, waited_s: float,
+def over(asked: journal.Entry, record: Record, sure: bool, waited_s: float,
          timeouts: Timeouts) -> Outcome | None:
     """The outcome of a request; None while it is open.
 
@@ -154,7 +155,7 @@ def over(asked: jn.Entry, record: inv.Record, sure: bool, waited_s: float,
     return Outcome('not started', f'it is still on {source}')
 
 
-def blamed(found: Outcome, state: str | None, doings: sv.Doings) -> Outcome:
+def blamed(found: Outcome, state: str | None, doings: Doings) -> Outcome:
     """An error as a refusal of the volume, where Nova refused to copy it.
 
     Cinder says ``error`` alone where Nova refused it after Cinder's 202. Nova
@@ -176,7 +177,8 @@ def blamed(found: Outcome, state: str | None, doings: sv.Doings) -> Outcome:
         why) else found
 
 
-def was_taken_up(entries: Iterable[jn.Entry], asked: jn.Entry) -> bool:
+def was_taken_up(entries: Iterable[journal.Entry],
+                 asked: journal.Entry) -> bool:
     """Whether Cinder is known to have taken up a volume's last request."""
     known = False
     for entry in entries:
@@ -186,13 +188,13 @@ def was_taken_up(entries: Iterable[jn.Entry], asked: jn.Entry) -> bool:
     return known
 
 
-def doubtful(entries: Iterable[jn.Entry]) -> tuple[jn.Entry, ...]:
+def doubtful(entries: Iterable[journal.Entry]) -> tuple[journal.Entry, ...]:
     """Unanswered requests that were given up and may still begin.
 
     Cinder neither took them up nor refused them.
     """
-    asked: dict[str, jn.Entry] = {}
-    given_up: dict[str, jn.Entry] = {}
+    asked: dict[str, journal.Entry] = {}
+    given_up: dict[str, journal.Entry] = {}
     for entry in entries:
         volume = entry.facts.get('volume')
         if entry.kind == 'request':
@@ -207,8 +209,8 @@ def doubtful(entries: Iterable[jn.Entry]) -> tuple[jn.Entry, ...]:
     return tuple(given_up.values())
 
 
-def began_late(asked: jn.Entry, record: inv.Record,
-               halves: Iterable[inv.Record]) -> bool:
+def began_late(asked: journal.Entry, record: Record,
+               halves: Iterable[Record]) -> bool:
     """Whether a doubtful request has begun after all, or is over.
 
     :param halves: the hidden records of the volume's migration

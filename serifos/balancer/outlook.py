@@ -8,31 +8,31 @@ from collections.abc import Mapping
 import numpy as np
 
 from serifos.balancer import planning
-from serifos.facts import cluster as cl
-from serifos.model import model as mm
-from serifos.plan import limits as lm
-from serifos.plan.loads import slots as sl
-from serifos.plan.outlook import outlook as ol
-from serifos.plan import plan as pl
-from serifos.plan import state as st
+from serifos.facts.cluster import Cluster
+from serifos.model.model import Model
+from serifos.plan.limits import Limits
+from serifos.plan.loads.slots import Slots
+from serifos.plan.outlook import outlook as outlooks
+from serifos.plan.plan import Plan
+from serifos.plan.state import State
 
 
-def outlook(plan: pl.Plan, cluster: cl.Cluster, limits: lm.Limits,
-            found: Mapping[str, mm.Model],
-            slots: sl.Slots | None = None) -> ol.Outlook:
+def outlook(plan: Plan, cluster: Cluster, limits: Limits,
+            found: Mapping[str, Model],
+            slots: Slots | None = None) -> outlooks.Outlook:
     """What a plan for this cluster comes to.
 
     :param found: the models by their names
     :param slots: what the volumes did; None for what the cluster says
     """
     first = planning.state(cluster, limits, found, slots)
-    last = ol.carried_out(first, plan)
-    return ol.of(plan, first, last,
-                 *(expected(each, found) for each in (first, last)))
+    last = outlooks.carried_out(first, plan)
+    return outlooks.of(plan, first, last, *(
+        expected(each, found) for each in (first, last)))
 
 
-def expected(state: st.State,
-             found: Mapping[str, mm.Model]) -> dict[str, ol.Expected]:
+def expected(state: State,
+             found: Mapping[str, Model]) -> dict[str, outlooks.Expected]:
     """Pool → what its model expects, corrected; none without a model.
 
     The mean of the intervals of its slots: what makes a model err on a pool
@@ -49,7 +49,7 @@ def expected(state: st.State,
     slots = loads.shape[1]
     low, high, outside = (each.reshape(-1, slots) for each in fleet.expected(
         np.repeat(pools, slots), loads.reshape(-1, loads.shape[2])))
-    return {pool.name: ol.Expected(
+    return {pool.name: outlooks.Expected(
         pool.correction * least, pool.correction * most, beyond)
         for pool, least, most, beyond in zip(
             [cluster.pools[at] for at in pools], low.mean(1).tolist(),

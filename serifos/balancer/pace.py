@@ -12,13 +12,15 @@ import datetime
 import math
 from typing import Any
 
-from serifos.facts import cluster as cl
+from serifos.facts.cluster import Cluster
 from serifos.facts import fields
-from serifos.facts import journal as jn
-from serifos.facts import reason as rs
+from serifos.facts import journal
+from serifos.facts.reason import Code
+from serifos.facts.reason import Reason
 from serifos.facts import times
 from serifos.plan.affinity import torn
-from serifos.plan import limits as lm
+from serifos.plan.limits import Copying
+from serifos.plan.limits import Limits
 
 _HOUR_S, _DAY_S = 3600.0, 86400.0
 _SHARED = ' with the volumes that it shares a pool with'
@@ -50,7 +52,7 @@ class Pace:
         return (f'it is {at:%H:%M} UTC, outside of [balancer] windows '
                 f'{",".join(map(_text, self.windows))}')
 
-    def bounded(self, found: cl.Cluster) -> cl.Cluster:
+    def bounded(self, found: Cluster) -> Cluster:
         """The cluster, in which volumes larger than a limit stay.
 
         And those that are with what they share a pool with.
@@ -65,15 +67,15 @@ class Pace:
         for volume in found.volumes:
             sizes[bundles.get(volume.id, volume.id)] += volume.size_gib
         return dataclasses.replace(found, volumes=tuple(
-            dataclasses.replace(volume, movable=rs.Reason(
+            dataclasses.replace(volume, movable=Reason(
                 f'its {gib:g} GiB{_SHARED if volume.id in bundles else ""} '
                 f'are more than [balancer] {name}, {most:g}',
-                rs.Code.TOO_LARGE))
+                Code.TOO_LARGE))
             if volume.movable is True and (gib := sizes[
                 bundles.get(volume.id, volume.id)]) > most else volume
             for volume in found.volumes))
 
-    def exceeded(self, size_gib: float, entries: Sequence[jn.Entry],
+    def exceeded(self, size_gib: float, entries: Sequence[journal.Entry],
                  now: float) -> str | None:
         """Why so many GiB more may not be moved yet, or None."""
         for name, most, span_s in (
@@ -94,7 +96,7 @@ def windows(texts: Iterable[str]) -> tuple[tuple[int, int], ...]:
         text.partition('-') for text in texts))
 
 
-def moved_gib(entries: Iterable[jn.Entry], since: float) -> float:
+def moved_gib(entries: Iterable[journal.Entry], since: float) -> float:
     """GiB whose migration was requested since then and not refused."""
     asked: dict[str, list[tuple[float, float]]] = {}
     for entry in entries:
@@ -102,35 +104,35 @@ def moved_gib(entries: Iterable[jn.Entry], since: float) -> float:
             asked.setdefault(entry.facts['volume'], []).append(
                 (times.parse(entry.at), entry.facts['size_gib']))
         elif entry.kind == 'outcome' and (
-                entry.facts['result'] in jn.NOTHING_DONE
+                entry.facts['result'] in journal.NOTHING_DONE
                 and asked.get(entry.facts['volume'])):
             asked[entry.facts['volume']].pop()
     return sum(gib for each in asked.values()
                for at, gib in each if at > since)
 
 
-def achieved(asked: jn.Entry, result: str,
+def achieved(asked: journal.Entry, result: str,
              copied_s: float | None) -> dict[str, Any]:
     """Facts of an outcome: what was estimated of the copy, and its rate.
 
     :param copied_s: from the request until the volume was on its target;
         what it takes from there the source is wiped and deleted
     """
-    if result not in jn.MOVED or not copied_s:
+    if result not in journal.MOVED or not copied_s:
         return {}
     return {'copied_s': round(copied_s, 1),
             'estimated_s': asked.facts.get('estimated_s'),
             'mib_per_s': round(1024 * asked.facts['size_gib'] / copied_s, 1)}
 
 
-def learnt(entries: Iterable[jn.Entry], usual: lm.Copying) -> lm.Copying:
+def learnt(entries: Iterable[journal.Entry], usual: Copying) -> Copying:
     """How long the latest migrations that succeeded took for each GiB.
 
     Detached volumes, volumes in use and wiping, each by their own.
 
     :param usual: where there is none yet
     """
-    asked: dict[str, jn.Entry] = {}
+    asked: dict[str, journal.Entry] = {}
     had: dict[str, list[tuple[float, float]]] = {
         'detached': [], 'attached': [], 'wiping': []}
     for entry in entries:
@@ -138,7 +140,8 @@ def learnt(entries: Iterable[jn.Entry], usual: lm.Copying) -> lm.Copying:
             asked[entry.facts['volume']] = entry
         elif entry.kind == 'outcome':
             request = asked.pop(entry.facts['volume'], None)
-            if request is None or entry.facts['result'] not in jn.MOVED or (
+            if request is None or entry.facts[
+                'result'] not in journal.MOVED or (
                     request.facts['size_gib'] <= 0):
                 continue
             gib, all_s = request.facts['size_gib'], entry.facts['seconds']
@@ -151,8 +154,8 @@ def learnt(entries: Iterable[jn.Entry], usual: lm.Copying) -> lm.Copying:
         name: _mean(each[-_LATEST:]) for name, each in had.items() if each})
 
 
-def at_learnt_rates(limits: lm.Limits,
-                    entries: Iterable[jn.Entry]) -> lm.Limits:
+def at_learnt_rates(limits: Limits,
+                    entries: Iterable[journal.Entry]) -> Limits:
     """The limits of plans, with the rates of the latest migrations."""
     return dataclasses.replace(
         limits, copying=learnt(entries, limits.copying))
@@ -164,7 +167,7 @@ def _mean(had: Sequence[tuple[float, float]]) -> float:
         gib for _, gib in had)
 
 
-def _was_in_use(request: jn.Entry) -> bool:
+def _was_in_use(request: journal.Entry) -> bool:
     seen = request.facts.get('seen')
     return isinstance(seen, Mapping) and seen.get('status') == 'in-use'
 

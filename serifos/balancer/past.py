@@ -9,10 +9,12 @@ import dataclasses
 import numpy as np
 import numpy.typing as npt
 
-from serifos.balancer import settings as sg
+from serifos.balancer.settings import BalancerSettings
 from serifos.facts import activity
-from serifos.facts import history as hs
-from serifos.plan.loads import slots as sl
+from serifos.facts.history import FIGURES
+from serifos.facts.history import History
+from serifos.facts.history import Series
+from serifos.plan.loads.slots import Slots
 
 READ_AT_ONCE = 1 << 26
 """Numbers of a history that are read at once, 256 MiB."""
@@ -29,9 +31,9 @@ REDUCED_AT_ONCE = 1 << 20
 """Numbers of a history that are reduced at once."""
 
 
-def slots(history: hs.History | None,
+def slots(history: History | None,
           places: Sequence[activity.MeasuredVolume], now: float,
-          settings: sg.BalancerSettings) -> sl.Slots | None:
+          settings: BalancerSettings) -> Slots | None:
     """What volumes are planned as; None for what they do at present.
 
     By the last whole slots of the history, up to now, once it reaches back
@@ -45,9 +47,9 @@ def slots(history: hs.History | None,
     step_s = settings.demand.step_s
     count = max(1, round(settings.history_s / step_s))
     end = int(now // step_s) * step_s
-    each = count * len(hs.FIGURES)
+    each = count * len(FIGURES)
     seen = np.zeros(count, dtype=bool)
-    found: list[sl.Slots] = []
+    found: list[Slots] = []
     for some in _pieces(places, READ_AT_ONCE // each):
         read = history.read(some, end - count * step_s, end, step_s)
         seen |= (read.seconds > 0).any(axis=1)
@@ -57,7 +59,7 @@ def slots(history: hs.History | None,
     if count - _first(seen) < reaches * count or not any(
             part.known for part in found):
         return None
-    return sl.Slots(
+    return Slots(
         tuple(volume for part in found for volume in part.volumes),
         np.concatenate([part.patterns for part in found]),
         found[0].busy)
@@ -75,7 +77,7 @@ def _pieces(places: Sequence[activity.MeasuredVolume], most: int
             for first in range(0, len(places), step)]
 
 
-def _parts(read: hs.Series, most: int) -> list[hs.Series]:
+def _parts(read: Series, most: int) -> list[Series]:
     """The same, so many volumes each."""
     step = max(1, most)
     return [dataclasses.replace(

@@ -13,27 +13,38 @@ import uuid
 
 import numpy as np
 
-from serifos.facts import cluster as cl
-from serifos.facts import hot_by as hb
-from serifos.facts import inventory as inv
-from serifos.facts import pool_errors as pe
+from serifos.facts.cluster import Cluster
+from serifos.facts.cluster import Pool
+from serifos.facts.cluster import TOUCHED
+from serifos.facts.cluster import Volume
+from serifos.facts.hot_by import BUSY
+from serifos.facts.hot_by import LATENCY
+from serifos.facts.hot_by import TAILS
+from serifos.facts.inventory import Record
+from serifos.facts import pool_errors
 from serifos.files import model_files
-from serifos.model import model as mm
+from serifos.model.model import LIGHT
+from serifos.model.model import Model
 from serifos.model import pool_busy
 from serifos.model import pool_models
 from serifos.model import pool_tails
 from serifos.plan import acceptance
 from serifos.plan import bfd
-from serifos.plan import limits as lm
+from serifos.plan.limits import left_out
+from serifos.plan.limits import Limits
+from serifos.plan.limits import not_up
+from serifos.plan.limits import target_refusal
 from serifos.plan.loads import demand
-from serifos.plan.loads import slots as sl
-from serifos.plan import plan as pl
-from serifos.plan import predictions as pr
-from serifos.plan import problem as pm
+from serifos.plan.loads import slots
+from serifos.plan.loads.slots import Slots
+from serifos.plan.plan import Move
+from serifos.plan.plan import Plan
+from serifos.plan import predictions
+from serifos.plan import problem
 from serifos.plan import recent
 from serifos.plan import relieve
 from serifos.plan.slo import beyond
-from serifos.plan import state as st
+from serifos.plan.state import State
 from serifos import plugins
 
 PAPER = 'bfd --paper'
@@ -42,9 +53,9 @@ PLANNERS = {'bfd': bfd.plan, 'relieve': relieve.plan,
 """Those of serifos itself."""
 
 
-def models(cluster: cl.Cluster, directory: str | os.PathLike[str],
+def models(cluster: Cluster, directory: str | os.PathLike[str],
            say: Callable[[str], None],
-           hot_by: str = hb.LATENCY) -> dict[str, mm.Model]:
+           hot_by: str = LATENCY) -> dict[str, Model]:
     """The models that the pools name, as far as they can be read.
 
     :param say: is called with a sentence for each other, and for those that
@@ -60,9 +71,9 @@ def models(cluster: cl.Cluster, directory: str | os.PathLike[str],
     return found
 
 
-def lacking(found: Mapping[str, mm.Model], hot_by: str) -> dict[str, str]:
+def lacking(found: Mapping[str, Model], hot_by: str) -> dict[str, str]:
     """The models that lack what pools are compared by, with a sentence."""
-    tail = hb.TAILS.get(hot_by)
+    tail = TAILS.get(hot_by)
     return {} if tail is None else {
         stem: f'Model {stem} says nothing of {tail}, by which [balancer] '
         f'hot_by = {hot_by} compares pools; fit it again with serifos-model '
@@ -70,16 +81,16 @@ def lacking(found: Mapping[str, mm.Model], hot_by: str) -> dict[str, str]:
         if tail not in model.tails}
 
 
-def hot_by(limits: lm.Limits, slots: sl.Slots | None) -> str:
+def hot_by(limits: Limits, slots: Slots | None) -> str:
     """What pools are compared by.
 
     :param slots: what volumes did; None for the present, in which no pool is
         told to be busy
     """
-    return hb.BUSY if slots is not None and slots.busy else limits.hot_by
+    return BUSY if slots is not None and slots.busy else limits.hot_by
 
 
-def tell_strays(cluster: cl.Cluster, say: Callable[[str], None]) -> None:
+def tell_strays(cluster: Cluster, say: Callable[[str], None]) -> None:
     """Says which volumes are in pools that the cluster does not list."""
     listed = {pool.name for pool in cluster.pools}
     strays = [each for each in cluster.volumes if each.pool not in listed]
@@ -92,8 +103,8 @@ def tell_strays(cluster: cl.Cluster, say: Callable[[str], None]) -> None:
             'planned for.')
 
 
-def fleet_of(cluster: cl.Cluster, found: Mapping[str, mm.Model],
-             floor: float, hot_by: str = hb.LATENCY) -> pr.Predictions:
+def fleet_of(cluster: Cluster, found: Mapping[str, Model],
+             floor: float, hot_by: str = LATENCY) -> predictions.Predictions:
     """The corrected predictions for each pool; none without its model.
 
     :param found: the models by their names
@@ -102,34 +113,34 @@ def fleet_of(cluster: cl.Cluster, found: Mapping[str, mm.Model],
     """
     fleet = models_of(cluster, found, floor, hot_by)
     factors = np.array([pool.correction for pool in cluster.pools])
-    return pr.Corrected(fleet, factors, np.where(
+    return predictions.Corrected(fleet, factors, np.where(
         factors == 1, 1.0, _above(cluster, fleet))) if (
             factors != 1).any() else fleet
 
 
-def _above(cluster: cl.Cluster, fleet: pool_models.Fleet) -> pr.Floats:
+def _above(cluster: Cluster, fleet: pool_models.Fleet) -> predictions.Floats:
     """By what planning is above predictions at present, float[pools]."""
     keys = {pool.device_key: i for i, pool in enumerate(cluster.pools)}
     device = {pool.name: keys[pool.device_key] for pool in cluster.pools}
     here = [volume for volume in cluster.volumes if volume.pool in device]
     loads = np.zeros((len(cluster.pools), fleet.features))
     np.add.at(loads, [device[volume.pool] for volume in here],
-              fleet.loads(sl.present(here)))
+              fleet.loads(slots.present(here)))
     return fleet.above(np.arange(len(loads)), loads[
         [device[pool.name] for pool in cluster.pools]])
 
 
-def models_of(cluster: cl.Cluster, found: Mapping[str, mm.Model],
-              floor: float, hot_by: str = hb.LATENCY) -> pool_models.Fleet:
+def models_of(cluster: Cluster, found: Mapping[str, Model],
+              floor: float, hot_by: str = LATENCY) -> pool_models.Fleet:
     """The same without corrections, as of :func:`fleet_of`."""
     its = [found.get(pool.model or '') for pool in cluster.pools]
-    if hot_by in hb.TAILS:
+    if hot_by in TAILS:
         return pool_tails.TailFleet(its, hot_by, floor)
-    kind = pool_busy.BusyFleet if hot_by == hb.BUSY else pool_models.Fleet
+    kind = pool_busy.BusyFleet if hot_by == BUSY else pool_models.Fleet
     return kind(its, floor)
 
 
-def as_printed(found: Mapping[str, mm.Model]) -> dict[str, mm.Model]:
+def as_printed(found: Mapping[str, Model]) -> dict[str, Model]:
     """The models as the paper predicts: alike within their range and beyond.
 
     Without a training range, no upper end of an interval is planned with.
@@ -138,15 +149,15 @@ def as_printed(found: Mapping[str, mm.Model]) -> dict[str, mm.Model]:
             for name, model in found.items()}
 
 
-def achieved(cluster: cl.Cluster, limits: lm.Limits,
-             found: Mapping[str, mm.Model]) -> dict[str, pe.Check]:
+def achieved(cluster: Cluster, limits: Limits,
+             found: Mapping[str, Model]) -> dict[str, pool_errors.Check]:
     """Pool → what its tenants see, held against what its model predicts.
 
     Of the pools of which both are known; by the model's interval at the Load
     that there is.
     """
     fleet = models_of(cluster, found, limits.active_floor)
-    its = {name: one for name, one in recent.achieved(pm.Problem.of(
+    its = {name: one for name, one in recent.achieved(problem.Problem.of(
         cluster, fleet, limits)).items()
         if one.seen_us > 0 and one.predicted_us > 0}
     if not its:
@@ -154,16 +165,17 @@ def achieved(cluster: cl.Cluster, limits: lm.Limits,
     place = {pool.name: i for i, pool in enumerate(cluster.pools)}
     pools = np.array([place[name] for name in its])
     loads = np.array([one.load for one in its.values()])
-    return {name: pe.Check.of(one.seen_us, one.predicted_us / above, interval,
-                              float(one.load[pm.QUEUED]))
+    return {name: pool_errors.Check.of(one.seen_us, one.predicted_us / above,
+                                       interval,
+                                       float(one.load[problem.QUEUED]))
             for (name, one), above, interval in zip(
                 its.items(), fleet.above(pools, loads).tolist(),
                 fleet.intervals(pools, loads).tolist())}
 
 
-def measured(cluster: cl.Cluster, limits: lm.Limits,
-             found: Mapping[str, mm.Model],
-             hours: pe.Hours = types.MappingProxyType({})) -> cl.Cluster:
+def measured(cluster: Cluster, limits: Limits,
+             found: Mapping[str, Model],
+             hours: pool_errors.Hours = types.MappingProxyType({})) -> Cluster:
     """The cluster, in which predictions are corrected by what is measured.
 
     The level of a pool is what its tenants see, as far as that is surer than
@@ -184,14 +196,15 @@ def measured(cluster: cl.Cluster, limits: lm.Limits,
     slow_us = (1 + limits.hot_ratio) * sum(
         check.seen_us for check in checks.values()) / max(1, len(checks))
 
-    def judged(pool: cl.Pool) -> cl.Pool:
+    def judged(pool: Pool) -> Pool:
         check = checks.get(pool.name)
         tells = check is not None and (
-            check.outstanding >= mm.LIGHT
+            check.outstanding >= LIGHT
             or bool(check.far) and check.seen_us > slow_us)
         return dataclasses.replace(
             pool, unexplained=check.clause if tells and check.far else None,
-            correction=check.correction(pe.spread(hours.get(pool.name, ())))
+            correction=check.correction(pool_errors.spread(hours.get(pool.name,
+                                                                     ())))
             if tells and not limits.trust_models else 1.0)
 
     cluster = dataclasses.replace(
@@ -200,9 +213,9 @@ def measured(cluster: cl.Cluster, limits: lm.Limits,
         limits.trust_models) else checks)
 
 
-def _with_tenants(cluster: cl.Cluster, limits: lm.Limits,
-                  found: Mapping[str, mm.Model],
-                  checks: Mapping[str, pe.Check]) -> cl.Cluster:
+def _with_tenants(cluster: Cluster, limits: Limits,
+                  found: Mapping[str, Model],
+                  checks: Mapping[str, pool_errors.Check]) -> Cluster:
     """The cluster, in which volumes with an SLO see what they measure.
 
     :param checks: of the pools that are corrected
@@ -231,18 +244,18 @@ def _with_tenants(cluster: cl.Cluster, limits: lm.Limits,
         if volume.id in factors else volume for volume in cluster.volumes))
 
 
-def state(cluster: cl.Cluster, limits: lm.Limits,
-          found: Mapping[str, mm.Model],
-          slots: sl.Slots | None = None) -> st.State:
+def state(cluster: Cluster, limits: Limits,
+          found: Mapping[str, Model],
+          slots: Slots | None = None) -> State:
     """The cluster as plans see it, as of :func:`hot_pools`."""
     fleet = fleet_of(cluster, found, limits.active_floor,
                      hot_by(limits, slots))
-    return st.State.of(pm.Problem.of(cluster, fleet, limits, slots))
+    return State.of(problem.Problem.of(cluster, fleet, limits, slots))
 
 
-def hot_pools(cluster: cl.Cluster, limits: lm.Limits,
-              found: Mapping[str, mm.Model],
-              slots: sl.Slots | None = None) -> frozenset[str]:
+def hot_pools(cluster: Cluster, limits: Limits,
+              found: Mapping[str, Model],
+              slots: Slots | None = None) -> frozenset[str]:
     """The names of the pools that are hot.
 
     :param slots: what the volumes did; None for what the cluster says
@@ -253,9 +266,9 @@ def hot_pools(cluster: cl.Cluster, limits: lm.Limits,
             cluster.pools, acceptance.hot_pools(seen)) if hot)
 
 
-def violated_slos(cluster: cl.Cluster, limits: lm.Limits,
-                  found: Mapping[str, mm.Model],
-                  slots: sl.Slots | None = None) -> frozenset[str]:
+def violated_slos(cluster: Cluster, limits: Limits,
+                  found: Mapping[str, Model],
+                  slots: Slots | None = None) -> frozenset[str]:
     """The volumes that exceed their SLO.
 
     :param slots: as of :func:`hot_pools`
@@ -267,9 +280,9 @@ def violated_slos(cluster: cl.Cluster, limits: lm.Limits,
                      for volume in beyond.broken(seen))
 
 
-def plan(planner: str, cluster: cl.Cluster, limits: lm.Limits,
-         found: Mapping[str, mm.Model],
-         slots: sl.Slots | None = None) -> pl.Plan:
+def plan(planner: str, cluster: Cluster, limits: Limits,
+         found: Mapping[str, Model],
+         slots: Slots | None = None) -> Plan:
     """A plan by one of the :data:`PLANNERS`, or of another package.
 
     :param slots: what the volumes did, of which a planner of another
@@ -279,7 +292,7 @@ def plan(planner: str, cluster: cl.Cluster, limits: lm.Limits,
     make = PLANNERS.get(planner) or plugins.load(plugins.PLANNERS, planner)
     own = planner in PLANNERS
     fleet = fleet_of(cluster, found, limits.active_floor,
-                     hot_by(limits, slots) if own else hb.LATENCY)
+                     hot_by(limits, slots) if own else LATENCY)
     if slots is None:
         return make(cluster, fleet, limits)
     usual = demand.planned(cluster, slots)
@@ -289,14 +302,14 @@ def plan(planner: str, cluster: cl.Cluster, limits: lm.Limits,
         _as_measured(move, cluster) for move in made.moves))
 
 
-def kept_again(cluster: cl.Cluster, limits: lm.Limits,
-               found: Mapping[str, mm.Model]) -> pl.Plan:
+def kept_again(cluster: Cluster, limits: Limits,
+               found: Mapping[str, Model]) -> Plan:
     """A plan of only the moves that restore violated SLOs."""
     return plan('relieve', cluster, dataclasses.replace(
         limits, held=frozenset(), capacity_horizon_s=None), found)
 
 
-def _as_measured(move: pl.Move, cluster: cl.Cluster) -> pl.Move:
+def _as_measured(move: Move, cluster: Cluster) -> Move:
     """The move with the latency that its volume has at present.
 
     It stands beside the one that QEMU sees at present.
@@ -307,13 +320,13 @@ def _as_measured(move: pl.Move, cluster: cl.Cluster) -> pl.Move:
     return dataclasses.replace(move, volume_us=seen and seen.latency_us)
 
 
-def issued(made: pl.Plan, now: float, ttl_s: float) -> pl.Plan:
+def issued(made: Plan, now: float, ttl_s: float) -> Plan:
     """The plan with a new id, valid for ``ttl_s``."""
     return made.issued(str(uuid.uuid4()), now, ttl_s)
 
 
-def outdated(move: pl.Move,
-             found: cl.Volume | inv.Record | None) -> str | None:
+def outdated(move: Move,
+             found: Volume | Record | None) -> str | None:
     """Why a move does not fit its volume, as that is found now, or None."""
     if found is None:
         return 'it is no longer there'
@@ -322,8 +335,8 @@ def outdated(move: pl.Move,
     return None
 
 
-def changed(move: pl.Move, cluster: cl.Cluster,
-            limits: lm.Limits) -> str | None:
+def changed(move: Move, cluster: Cluster,
+            limits: Limits) -> str | None:
     """Why a planned move is no longer possible, or None."""
     volume = next((v for v in cluster.volumes if v.id == move.volume), None)
     target = next((p for p in cluster.pools if p.name == move.target), None)
@@ -333,14 +346,14 @@ def changed(move: pl.Move, cluster: cl.Cluster,
     if volume.movable is not True:
         return str(volume.movable)
     source = cluster.pool(volume.pool)
-    if source.state == cl.TOUCHED:
-        return lm.not_up(source)
+    if source.state == TOUCHED:
+        return not_up(source)
     if not source.balance:
-        return lm.left_out(source)
+        return left_out(source)
     if target is None:
         return f'there is no pool {move.target}'
-    why = lm.target_refusal(source.zone, volume.required_backend_name,
-                            volume.volume_type, target)
+    why = target_refusal(source.zone, volume.required_backend_name,
+                         volume.volume_type, target)
     why = why or limits.unexplained(target)
     room_gib = limits.room_gib(target)
     if why is None and volume.size_gib > room_gib:

@@ -10,7 +10,7 @@ import os
 from typing import Protocol
 
 from serifos.files import documents
-from serifos.plan import plan as pl
+from serifos.plan.plan import Plan
 
 
 class Plans(Protocol):
@@ -20,8 +20,8 @@ class Plans(Protocol):
     read. All raise SerifosError where the plans cannot be reached.
     """
 
-    def keep(self, plan: pl.Plan, now: float,
-             say: Callable[[str], None]) -> pl.Plan:
+    def keep(self, plan: Plan, now: float,
+             say: Callable[[str], None]) -> Plan:
         """Stores a plan, whole or not at all, and deletes old ones.
 
         Where the last valid plan has the same moves, it is kept instead.
@@ -32,7 +32,7 @@ class Plans(Protocol):
 
     def every(self, say: Callable[[str], None],
               expires_after: float = -math.inf,
-              ids: Collection[str] | None = None) -> list[pl.Plan]:
+              ids: Collection[str] | None = None) -> list[Plan]:
         """The plans that are there, expired ones too; changes nothing.
 
         :param expires_after: those alone that expire later, seconds of the
@@ -40,14 +40,14 @@ class Plans(Protocol):
         :param ids: of those alone that are wanted; None for all
         """
 
-    def stored(self, plan_id: str) -> pl.Plan:
+    def stored(self, plan_id: str) -> Plan:
         """The plan with this id.
 
         :raises InputError: where there is none, or it cannot be read
         """
 
 
-def find(stored: Plans, named: str) -> pl.Plan:
+def find(stored: Plans, named: str) -> Plan:
     """The plan in this file, or with this id among those that are stored.
 
     :raises InputError: where there is none, or it cannot be read

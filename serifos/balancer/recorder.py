@@ -12,11 +12,11 @@ import dataclasses
 
 from oslo_log import log
 
-from serifos.database.history import store as st
+from serifos.database.history.store import Store
 from serifos import errors
 from serifos.facts import activity
-from serifos.facts import history as hs
-from serifos.facts import inventory as inv
+from serifos.facts.history import History
+from serifos.facts.inventory import Inventory
 from serifos.facts import times
 from serifos.plan import eligibility
 from serifos.telemetry.history import means
@@ -36,8 +36,8 @@ class Recorder:
     :param most_s: that are written at once
     """
 
-    store: st.Store
-    source: hs.History | None = None
+    store: Store
+    source: History | None = None
     behind_s: float = 0.0
     most_s: int = 1800
 
@@ -46,7 +46,7 @@ class Recorder:
         """Whether no other host reaches what is written."""
         return self.store.database.file is not None
 
-    def record(self, inventory: inv.Inventory,
+    def record(self, inventory: Inventory,
                places: Sequence[activity.MeasuredVolume],
                observed: activity.Observed) -> None:
         """Writes what is known up to this observation, in one transaction.

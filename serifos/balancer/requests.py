@@ -10,7 +10,7 @@ from collections.abc import Callable
 from collections.abc import Mapping
 import dataclasses
 
-from serifos.facts import inventory as inv
+from serifos.facts.inventory import Cloud
 
 
 def nothing() -> None:
@@ -27,7 +27,7 @@ class Requests:
     :param prove: raises NotLeading where this balancer is not the leader
     """
 
-    cinder: inv.Cloud
+    cinder: Cloud
     prove: Callable[[], None] = nothing
 
     def migrate(self, volume: str, pool: str) -> None:

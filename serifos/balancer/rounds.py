@@ -19,7 +19,7 @@ from types import MappingProxyType
 from oslo_log import log
 
 from serifos.balancer.achieved import moves as followed
-from serifos.balancer.achieved import pools as ac
+from serifos.balancer.achieved.pools import Achieved
 from serifos.balancer import approved
 from serifos.balancer import deciding
 from serifos.balancer import join
@@ -27,30 +27,37 @@ from serifos.balancer.moving import act
 from serifos.balancer.moving import batch
 from serifos.balancer.moving import carrying
 from serifos.balancer import observer
-from serifos.balancer import outcome as oc
-from serifos.balancer import pace as pc
+from serifos.balancer.outcome import Outcome
+from serifos.balancer.pace import at_learnt_rates
+from serifos.balancer.pace import Pace
 from serifos.balancer import past
 from serifos.balancer import planning
-from serifos.balancer import plans as pn
-from serifos.balancer import recorder as rr
+from serifos.balancer.plans import Plans
+from serifos.balancer.recorder import Recorder
 from serifos.balancer.recovery import automatic
-from serifos.balancer.recovery import diagnosis as dg
+from serifos.balancer.recovery.diagnosis import Diagnosis
+from serifos.balancer.recovery.diagnosis import QUIET_S
 from serifos.balancer.recovery import recover
 from serifos.balancer import requests
-from serifos.balancer import settings as sg
+from serifos.balancer.settings import BalancerSettings
 from serifos.balancer import space
-from serifos.balancer import steady as sd
+from serifos.balancer import steady
 from serifos import errors
 from serifos.facts import activity
-from serifos.facts import history as hs
-from serifos.facts import inventory as inv
-from serifos.facts import journal as jn
-from serifos.facts import servers as sv
+from serifos.facts.history import History
+from serifos.facts.inventory import Cloud
+from serifos.facts.journal import Entry
+from serifos.facts.journal import Journal
+from serifos.facts.journal import last_moves
+from serifos.facts.journal import open_moves
+from serifos.facts.journal import paused
+from serifos.facts import servers
 from serifos.plan.affinity import torn
-from serifos.plan import limits as lm
-from serifos.plan.loads import slots as sl
-from serifos.plan import plan as pl
-from serifos.plan import recent as rc
+from serifos.plan.limits import Limits
+from serifos.plan.loads.slots import Slots
+from serifos.plan.plan import Move
+from serifos.plan.plan import Plan
+from serifos.plan.recent import Recent
 from serifos.plan import text
 
 LOG = log.getLogger(__name__)
@@ -75,21 +82,21 @@ class Balancer:
         planned for
     """
 
-    cinder: inv.Cloud
+    cinder: Cloud
     telemetry: activity.Telemetry
-    journal: jn.Journal
-    plans: pn.Plans
-    settings: sg.BalancerSettings
+    journal: Journal
+    plans: Plans
+    settings: BalancerSettings
     clock: Callable[[], float]
     pause: Callable[[float], bool]
     prove: Callable[[], None] = requests.nothing
-    nova: sv.Compute = sv.NOT_CONFIGURED
+    nova: servers.Compute = servers.NOT_CONFIGURED
     qemu_us: Callable[[float], Mapping[str, float]] = lambda _: {}
-    recent: rc.Recent | None = None
-    recorder: rr.Recorder | None = None
+    recent: Recent | None = None
+    recorder: Recorder | None = None
     growth: space.Growth | None = None
-    achieved: ac.Achieved | None = None
-    history: hs.History | None = None
+    achieved: Achieved | None = None
+    history: History | None = None
 
     def as_follower(self) -> Balancer:
         """This balancer while another one leads.
@@ -103,7 +110,7 @@ class Balancer:
             achieved=achieved and dataclasses.replace(
                 achieved, writes=achieved.is_ours))
 
-    def as_leader(self, journal: jn.Journal,
+    def as_leader(self, journal: Journal,
                   prove: Callable[[], None]) -> Balancer:
         """This balancer as the leader.
 
@@ -133,7 +140,7 @@ class Balancer:
     def requests(self) -> requests.Requests:
         return requests.Requests(self.cinder, self.prove)
 
-    def entries(self) -> tuple[jn.Entry, ...]:
+    def entries(self) -> tuple[Entry, ...]:
         """As :meth:`.carrying.Carrier.entries`."""
         return self.carrier.entries()
 
@@ -142,7 +149,7 @@ class Balancer:
         return self.observer.observe(cool_down)
 
     def diagnose(self, volume: str, disk: str | None = None,
-                 keep: bool = False) -> dg.Diagnosis:
+                 keep: bool = False) -> Diagnosis:
         """As :meth:`.observer.Observer.diagnose`."""
         return self.observer.diagnose(volume, disk, keep)
 
@@ -158,7 +165,7 @@ class Balancer:
             LOG.warning('No observation: %s', exc)
             return {}
 
-    def recover(self, diagnosis: dg.Diagnosis) -> None:
+    def recover(self, diagnosis: Diagnosis) -> None:
         """Recovers a volume whose migration Cinder has forgotten.
 
         :raises InputError: where it may still run
@@ -167,12 +174,12 @@ class Balancer:
         recover.recover(diagnosis, self.requests, self.journal, self.pause,
                         self.settings.timeouts.poll_s,
                         self.settings.timeouts.timeout_s)
-        for asked in jn.open_moves(self.journal.entries()):
+        for asked in open_moves(self.journal.entries()):
             if asked.facts['volume'] == diagnosis.record.id:
                 self.executor.recovered(asked)
         self.carrier.pause_after_failures()
 
-    def round(self) -> pl.Plan | None:
+    def round(self) -> Plan | None:
         """One round; returns its plan, None where none was made."""
         if self.settings.auto:
             self.settle_open_moves()
@@ -185,11 +192,11 @@ class Balancer:
         if hindrances:
             return None
         settings = self.settings
-        steady = sd.steady(seen, self.limits(), self.recent, self.clock(),
-                           self.slots(seen), settings.mend_at_once)
-        cluster = settings.planned(steady.cluster)
+        stable = steady.steady(seen, self.limits(), self.recent, self.clock(),
+                               self.slots(seen), settings.mend_at_once)
+        cluster = settings.planned(stable.cluster)
         plan = planning.issued(
-            deciding.plan(settings, cluster, steady, seen.models),
+            deciding.plan(settings, cluster, stable, seen.models),
             self.clock(), settings.plan_ttl_s)
         LOG.info('The worst predicted latency is %.4g ms; %s moves %s, '
                  'then it is %.4g ms.', plan.max_us.before / 1e3,
@@ -210,7 +217,7 @@ class Balancer:
                 due.moves, settings.batch, cluster,
                 lambda gib: settings.pace.exceeded(gib, entries, now),
                 approved.any_time if settings.approved_only
-                else steady.too_early),
+                else stable.too_early),
                 due.id, seen.over, settings.pace,
                 batch.devices_of(cluster), torn.bundles(cluster),
                 approved.barred(due) if settings.approved_only
@@ -232,11 +239,11 @@ class Balancer:
     def _recover_forgotten(self, seen: observer.Observation) -> bool:
         """Recovers what needs no person; whether anything was begun."""
         entries, settings = self.entries(), self.settings
-        if not settings.auto_recover or jn.paused(entries):
+        if not settings.auto_recover or paused(entries):
             return False
         ready = automatic.ready(
             seen.diagnoses, seen.watched, self.journal, entries, self.clock(),
-            max(dg.QUIET_S, 3 * settings.interval_s))
+            max(QUIET_S, 3 * settings.interval_s))
         for found in ready:
             if self.pause(0):
                 break
@@ -248,31 +255,31 @@ class Balancer:
                 LOG.error('%s', exc)
         return bool(ready)
 
-    def slots(self, seen: observer.Observation) -> sl.Slots | None:
+    def slots(self, seen: observer.Observation) -> Slots | None:
         """What volumes did over days; None where the present is planned for.
 
         :raises SerifosError: where the history cannot be read
         """
         return past.slots(self.history, join.places(
-            seen.inventory, jn.last_moves(self.entries())), self.clock(),
+            seen.inventory, last_moves(self.entries())), self.clock(),
             self.settings)
 
-    def limits(self) -> lm.Limits:
+    def limits(self) -> Limits:
         """The limits of plans, with the rates of the latest migrations."""
-        return pc.at_learnt_rates(
+        return at_learnt_rates(
             self.settings.limits, self.journal.entries())
 
-    def carry_out(self, moves: Sequence[pl.Move], plan_id: str,
-                  over: Collection[str] = (), pace: pc.Pace = pc.Pace(),
+    def carry_out(self, moves: Sequence[Move], plan_id: str,
+                  over: Collection[str] = (), pace: Pace = Pace(),
                   devices: Mapping[str, str] = MappingProxyType({}),
                   bundles: Mapping[str, str] = MappingProxyType({}),
                   barred: carrying.Barred = lambda *_: None
-                  ) -> list[oc.Outcome]:
+                  ) -> list[Outcome]:
         """As :meth:`.carrying.Carrier.carry_out`."""
         return self.carrier.carry_out(moves, plan_id, over, pace, devices,
                                       bundles, barred)
 
-    def ends_a_batch(self, outcome: oc.Outcome) -> bool:
+    def ends_a_batch(self, outcome: Outcome) -> bool:
         """Whether the next move must not be requested."""
         return self.carrier.ends_a_batch(outcome)
 

@@ -7,12 +7,12 @@ import dataclasses
 import pathlib
 
 from serifos.balancer import outcome
-from serifos.balancer import pace as pc
-from serifos.facts import cluster as cl
+from serifos.balancer.pace import Pace
+from serifos.facts.cluster import Cluster
 from serifos.plan.affinity import labels
 from serifos.plan import eligibility
-from serifos.plan import limits as lm
-from serifos.plan.loads import demand as dm
+from serifos.plan.limits import Limits
+from serifos.plan.loads.demand import Demand
 
 
 MODES = ('advise', 'approve', 'auto')
@@ -43,16 +43,16 @@ class BalancerSettings:
 
     state_dir: pathlib.Path
     models_dir: pathlib.Path
-    limits: lm.Limits = lm.Limits()
+    limits: Limits = Limits()
     timeouts: outcome.Timeouts = outcome.Timeouts()
-    pace: pc.Pace = pc.Pace()
+    pace: Pace = Pace()
     planner: str = 'relieve'
     auto: bool = False
     approved_only: bool = False
     batch: int = 2
     parallel: int = 4
     hold: int = 3
-    demand: dm.Demand = dm.Demand()
+    demand: Demand = Demand()
     history_s: float = 0.0
     mend_at_once: bool = False
     interval_s: float = 300.0
@@ -73,7 +73,7 @@ class BalancerSettings:
         return 'advise' if not self.auto else (
             'approve' if self.approved_only else 'auto')
 
-    def planned(self, cluster: cl.Cluster) -> cl.Cluster:
+    def planned(self, cluster: Cluster) -> Cluster:
         """The cluster as rounds plan it: what is too large for them stays."""
         return self.pace.bounded(cluster) if self.auto else cluster
 

@@ -15,10 +15,10 @@ import dataclasses
 from oslo_log import log
 
 from serifos import errors
-from serifos.facts import cluster as cl
-from serifos.facts import journal as jn
-from serifos.facts import space as sp
-from serifos.plan import limits as lm
+from serifos.facts.cluster import Cluster
+from serifos.facts import journal
+from serifos.facts import space
+from serifos.plan.limits import Limits
 from serifos.plan.space import filling
 
 LOG = log.getLogger(__name__)
@@ -31,32 +31,32 @@ class Growth:
     :param horizon_s: over which it is taken; at least half of it
     """
 
-    kept: sp.Space
-    homes: sp.Homes
+    kept: space.Space
+    homes: space.Homes
     horizon_s: float
 
-    def told(self, cluster: cl.Cluster, entries: Sequence[jn.Entry],
-             now: float) -> cl.Cluster:
+    def told(self, cluster: Cluster, entries: Sequence[journal.Entry],
+             now: float) -> Cluster:
         """The cluster with the growth of its pools; what is used is kept.
 
         :param entries: of the journal
         """
-        moving = {entry.facts[end] for entry in jn.open_moves(entries)
+        moving = {entry.facts[end] for entry in journal.open_moves(entries)
                   for end in ('source', 'target')}
-        used = sp.used(cluster, moving, now)
+        used = space.used(cluster, moving, now)
         try:
             self.kept.note(used)
-            self.homes.note(sp.homes(cluster), now, sp.moved(entries))
+            self.homes.note(space.homes(cluster), now, space.moved(entries))
             before = self.kept.earliest(now - self.horizon_s, now)
             moves = self.homes.moves(now - self.horizon_s)
         except errors.SerifosError as exc:
             LOG.warning('It is not known how fast pools fill up: %s', exc)
             return cluster
-        return sp.grown(cluster, sp.growth(
+        return space.grown(cluster, space.growth(
             used, before, moves, self.horizon_s / 2))
 
 
-def warn(cluster: cl.Cluster, limits: lm.Limits) -> None:
+def warn(cluster: Cluster, limits: Limits) -> None:
     """Names the pools that fill up in the log."""
     for pool in cluster.pools:
         why = filling.why(pool, limits)

@@ -16,12 +16,13 @@ import functools
 from serifos.balancer.moving import batch
 from serifos.balancer import observer
 from serifos.balancer import planning
-from serifos.facts import cluster as cl
-from serifos.model import model as mm
-from serifos.plan import limits as lm
-from serifos.plan.loads import slots as sl
-from serifos.plan import plan as pl
-from serifos.plan import recent as rc
+from serifos.facts.cluster import Cluster
+from serifos.model.model import Model
+from serifos.plan.limits import Limits
+from serifos.plan.loads.slots import Slots
+from serifos.plan.plan import Move
+from serifos.plan.recent import filled
+from serifos.plan.recent import Recent
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,12 +35,12 @@ class Steady:
     :param slots: what volumes did over days; None for the present
     """
 
-    cluster: cl.Cluster
-    limits: lm.Limits
+    cluster: Cluster
+    limits: Limits
     late: frozenset[str] | None = None
-    slots: sl.Slots | None = None
+    slots: Slots | None = None
 
-    def too_early(self, move: pl.Move) -> str | None:
+    def too_early(self, move: Move) -> str | None:
         """The reason for which a move for an SLO waits, or None."""
         if self.late is None or not move.for_slo or (
                 self._devices.get(move.source) in self._late_devices):
@@ -58,9 +59,9 @@ class Steady:
                 if volume.id in (self.late or ())}
 
 
-def steady(seen: observer.Observation, limits: lm.Limits,
-           recent: rc.Recent | None, now: float,
-           slots: sl.Slots | None = None, mend: bool = True) -> Steady:
+def steady(seen: observer.Observation, limits: Limits,
+           recent: Recent | None, now: float,
+           slots: Slots | None = None, mend: bool = True) -> Steady:
     """What an observation says with those before it.
 
     :param now: seconds of the epoch
@@ -72,15 +73,15 @@ def steady(seen: observer.Observation, limits: lm.Limits,
     cluster = recent.smoothed(seen.cluster, now)
     alone, cluster = (planning.measured(
         each, limits, seen.models, seen.hours) for each in (
-            rc.filled(seen.cluster, cluster), cluster))
+            filled(seen.cluster, cluster), cluster))
     hot = planning.hot_pools(alone, limits, seen.models, slots)
     late = _late(cluster, limits, seen.models, slots, mend)
     return Steady(cluster, dataclasses.replace(
         limits, held=recent.held(hot, now)), recent.late(late, now), slots)
 
 
-def once(cluster: cl.Cluster, limits: lm.Limits,
-         models: Mapping[str, mm.Model], slots: sl.Slots | None = None,
+def once(cluster: Cluster, limits: Limits,
+         models: Mapping[str, Model], slots: Slots | None = None,
          mend: bool = True) -> Steady:
     """The same of one observation alone, for which nothing has to last.
 
@@ -91,8 +92,8 @@ def once(cluster: cl.Cluster, limits: lm.Limits,
         cluster, limits, models, slots, mend), slots)
 
 
-def _late(cluster: cl.Cluster, limits: lm.Limits,
-          models: Mapping[str, mm.Model], slots: sl.Slots | None,
+def _late(cluster: Cluster, limits: Limits,
+          models: Mapping[str, Model], slots: Slots | None,
           mend: bool) -> frozenset[str]:
     """The volumes whose SLOs count as violated."""
     late = planning.violated_slos(cluster, limits, models, slots)
@@ -104,7 +105,7 @@ def _late(cluster: cl.Cluster, limits: lm.Limits,
     return late
 
 
-def _keeping(cluster: cl.Cluster, idle: bool = False) -> frozenset[str]:
+def _keeping(cluster: Cluster, idle: bool = False) -> frozenset[str]:
     """The volumes that meet their SLO, as measured.
 
     Whatever is predicted for them: by a model that is wrong about a pool,

@@ -22,8 +22,8 @@ from serifos.bench import host
 from serifos.bench import open_files
 from serifos import errors
 from serifos.facts import bounds
-from serifos.facts import dataset as ds
-from serifos.facts import workload as wl
+from serifos.facts.dataset import Sample
+from serifos.facts.workload import Workload
 
 OLDEST = (3, 16)
 """The oldest fio whose JSON has percentiles of the total latency."""
@@ -73,7 +73,7 @@ def refuse_hang(seconds: float) -> None:
     bounds.refuse_outside('--hang-after', seconds, 1, 86400, 's')
 
 
-def refuse_unrunnable(workloads: Sequence[wl.Workload],
+def refuse_unrunnable(workloads: Sequence[Workload],
                       region: Region, logical_block: int) -> None:
     """Refuses what fio would round, or a device reject, before a run.
 
@@ -100,7 +100,7 @@ def refuse_unrunnable(workloads: Sequence[wl.Workload],
                 'smaller blocks or fewer workloads at once.')
 
 
-def workload_command(workload: wl.Workload, region: Region,
+def workload_command(workload: Workload, region: Region,
                      runtime_s: float, ramp_s: float,
                      engine: str) -> list[str]:
     """The command that runs one workload in a region.
@@ -136,7 +136,7 @@ def workload_command(workload: wl.Workload, region: Region,
         '--percentile_list=99', '--output-format=json+']
 
 
-def _threads(workload: wl.Workload) -> int:
+def _threads(workload: Workload) -> int:
     return round(workload.iodepth) if workload.think_time_us else 1
 
 
@@ -167,7 +167,7 @@ def _ms(seconds: float) -> str:
 
 def measurer(regions: Sequence[Region], engine: str, hang_s: float = HANG_S,
              watch: host.Watch = host.unwatched
-             ) -> Callable[[Sequence[wl.Workload], float], ds.Sample]:
+             ) -> Callable[[Sequence[Workload], float], Sample]:
     """A ``measure(workloads, runtime_s) -> Sample`` on a target.
 
     :param regions: where each of the workloads runs, one for each
@@ -175,8 +175,8 @@ def measurer(regions: Sequence[Region], engine: str, hang_s: float = HANG_S,
     :param watch: reads the machine's counters for as long as a run takes;
         what they say goes to each of the run's workloads
     """
-    def measure(workloads: Sequence[wl.Workload],
-                runtime_s: float) -> ds.Sample:
+    def measure(workloads: Sequence[Workload],
+                runtime_s: float) -> Sample:
         if len(workloads) > len(regions):
             raise ValueError(f'{len(workloads)} workloads, '
                              f'{len(regions)} regions')

@@ -9,10 +9,10 @@ import os
 from typing import Any
 
 from serifos import errors
-from serifos.facts import dataset as ds
+from serifos.facts.dataset import Sample
 from serifos.facts import fields
 from serifos.facts.seen import distribution
-from serifos.facts import workload as wl
+from serifos.facts.workload import Workload
 from serifos.files import strict_json
 
 _MOST_ERRNO = 4095
@@ -100,8 +100,8 @@ def _mean_us(side: fields.Field) -> float:
     return side['lat_ns']['mean'].number() / 1000
 
 
-def sample(workloads: Sequence[wl.Workload], runtime_s: float,
-           seen: Sequence[Figures]) -> ds.Sample:
+def sample(workloads: Sequence[Workload], runtime_s: float,
+           seen: Sequence[Figures]) -> Sample:
     """A run from what each of its workloads saw.
 
     The run's latency is the mean over the workloads, each tenant once; that
@@ -116,7 +116,7 @@ def sample(workloads: Sequence[wl.Workload], runtime_s: float,
             f'the workloads ended {apart:.1f} s apart, so that they did not '
             'run together; the machine may be too busy')
     requests = [one['requests'] for one in seen]
-    return ds.Sample(
+    return Sample(
         tuple(workloads),
         latency_us=sum(one['latency_us'] for one in seen) / len(seen),
         request_latency_us=sum(

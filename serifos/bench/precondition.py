@@ -19,11 +19,12 @@ from typing import Any
 from serifos.bench import fio
 from serifos.bench import sizes
 from serifos.bench import steady
-from serifos.bench import target as tg
+from serifos.bench.target import Area
+from serifos.bench.target import Target
 from serifos import errors
 from serifos.facts import bounds
-from serifos.facts import dataset as ds
-from serifos.facts import workload as wl
+from serifos.facts.dataset import Sample
+from serifos.facts.workload import Workload
 from serifos.files import atomic
 from serifos.files import documents
 from serifos.files import strict_json
@@ -32,7 +33,7 @@ SCHEMA = 'serifos-precondition/1'
 TIMES = 2
 """How often the whole capacity is written (SNIA: twice)."""
 
-PATTERN = wl.Workload(write_pct=100, block_kib=4, iodepth=8)
+PATTERN = Workload(write_pct=100, block_kib=4, iodepth=8)
 """A round of settling: this on each piece of the target, IOPS added."""
 
 _CHUNK = 4 * 2 ** 30
@@ -87,13 +88,13 @@ class Ports:
     :param stop: whether the user wants to stop after the step in hand
     """
 
-    measure: Callable[[Sequence[wl.Workload], float], ds.Sample]
+    measure: Callable[[Sequence[Workload], float], Sample]
     fill: Callable[[fio.Region], None]
     progress: Callable[[str, int, int], None]
     stop: Callable[[], bool]
 
 
-def precondition(target: tg.Target, area: tg.Area, rounds: Rounds,
+def precondition(target: Target, area: Area, rounds: Rounds,
                  record: pathlib.Path, ports: Ports) -> Progress:
     """Purges, fills and settles an open target, or resumes where it was.
 
@@ -123,7 +124,7 @@ def precondition(target: tg.Target, area: tg.Area, rounds: Rounds,
     return _settle(area, rounds, state, keep, ports)
 
 
-def _fill(area: tg.Area, state: Progress, keep: Callable[[Progress], Progress],
+def _fill(area: Area, state: Progress, keep: Callable[[Progress], Progress],
           ports: Ports) -> Progress:
     chunks = [
         dataclasses.replace(piece, offset=piece.offset + at,
@@ -141,7 +142,7 @@ def _fill(area: tg.Area, state: Progress, keep: Callable[[Progress], Progress],
     return state
 
 
-def _settle(area: tg.Area, rounds: Rounds, state: Progress,
+def _settle(area: Area, rounds: Rounds, state: Progress,
             keep: Callable[[Progress], Progress], ports: Ports) -> Progress:
     while not (verdict := steady.steady(state.iops)).ok:
         if len(state.iops) >= rounds.most:
@@ -159,7 +160,7 @@ def _settle(area: tg.Area, rounds: Rounds, state: Progress,
     return state
 
 
-def _begun(target: tg.Target, record: pathlib.Path) -> Progress:
+def _begun(target: Target, record: pathlib.Path) -> Progress:
     new = Progress({name: target.identity[name]
                     for name in ('model', 'serial', 'size_gib', 'target')})
     if target.fresh or not record.exists():

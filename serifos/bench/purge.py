@@ -25,7 +25,7 @@ import time
 from oslo_log import log
 
 from serifos.bench import command
-from serifos.bench import device as dv
+from serifos.bench.device import Device
 from serifos.bench import purge_methods
 from serifos.bench import sizes
 from serifos import errors
@@ -39,7 +39,7 @@ _DISCARD_AT_ONCE = 32 * sizes.GIB
 _MARK_BYTES = 4096
 
 
-def choose_purge(device: dv.Device,
+def choose_purge(device: Device,
                  asked: str = 'auto') -> purge_methods.Purge:
     """The purge that a device offers, or the one that was asked for.
 
@@ -70,7 +70,7 @@ def choose_purge(device: dv.Device,
     return next(iter(offered.values())) if asked == 'auto' else offered[asked]
 
 
-def purge(device: dv.Device, chosen: purge_methods.Purge, fd: int) -> str:
+def purge(device: Device, chosen: purge_methods.Purge, fd: int) -> str:
     """Purges a device; everything on it is gone.
 
     Marks are written before and looked for afterwards, so that a purge
@@ -134,7 +134,7 @@ def _nvme(path: str) -> dict[str, purge_methods.Purge]:
     return purge_methods.nvme(path, controller, namespace, len(namespaces))
 
 
-def _is_nvme(device: dv.Device) -> bool:
+def _is_nvme(device: Device) -> bool:
     return device.kind == 'disk' and re.fullmatch(
         r'nvme\d+n\d+', device.name) is not None
 
@@ -147,7 +147,7 @@ def _ata(path: str) -> dict[str, purge_methods.Purge]:
     return purge_methods.ata(path, command.run(['hdparm', '-I', path]))
 
 
-def _discards(device: dv.Device) -> bool:
+def _discards(device: Device) -> bool:
     # A partition's queue is its disk's.
     for above in ('', '..'):
         limit = pathlib.Path('/sys/class/block', device.name).resolve() \
@@ -157,12 +157,12 @@ def _discards(device: dv.Device) -> bool:
     return False
 
 
-def _run(device: dv.Device, chosen: purge_methods.Purge, fd: int) -> None:
+def _run(device: Device, chosen: purge_methods.Purge, fd: int) -> None:
     for argv in chosen.commands:
         command.run(argv, chosen.timeout_s)
 
 
-def _erase(device: dv.Device, chosen: purge_methods.Purge, fd: int) -> None:
+def _erase(device: Device, chosen: purge_methods.Purge, fd: int) -> None:
     try:
         _run(device, chosen, fd)
     finally:
@@ -172,7 +172,7 @@ def _erase(device: dv.Device, chosen: purge_methods.Purge, fd: int) -> None:
                          purge_methods.PASSWORD, device.path])
 
 
-def _sanitize(device: dv.Device, chosen: purge_methods.Purge, fd: int) -> None:
+def _sanitize(device: Device, chosen: purge_methods.Purge, fd: int) -> None:
     start, look = chosen.commands
     command.run(start, chosen.timeout_s)
     deadline = time.monotonic() + chosen.timeout_s
@@ -189,7 +189,7 @@ def _sanitize(device: dv.Device, chosen: purge_methods.Purge, fd: int) -> None:
             'or choose another by --purge.')
 
 
-def _discard(device: dv.Device, chosen: purge_methods.Purge, fd: int) -> None:
+def _discard(device: Device, chosen: purge_methods.Purge, fd: int) -> None:
     try:
         discard(fd, device.size_bytes)
     except OSError as exc:
@@ -198,7 +198,7 @@ def _discard(device: dv.Device, chosen: purge_methods.Purge, fd: int) -> None:
             'choose another purge by --purge.') from None
 
 
-_ACTS: Mapping[str, Callable[[dv.Device, purge_methods.Purge, int], None]] = {
+_ACTS: Mapping[str, Callable[[Device, purge_methods.Purge, int], None]] = {
     'format': _run, 'sanitize': _sanitize, 'secure-erase': _erase,
     'discard': _discard}
 

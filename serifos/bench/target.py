@@ -20,11 +20,11 @@ import math
 import pathlib
 from typing import Any
 
-from serifos.bench import device as dv
+from serifos.bench import device
 from serifos.bench import filesystem
 from serifos.bench import fio
 from serifos.bench import lvm
-from serifos.bench import purge as pg
+from serifos.bench import purge
 from serifos.bench import safe_names
 from serifos.bench import scratch
 from serifos.bench import sizes
@@ -115,28 +115,28 @@ def find(text: str, options: TargetOptions) -> Target:
 
 def _block(path: str, options: TargetOptions) -> Target:
     safe_names.refuse_unsafe(path)
-    device = dv.identify(path)
-    safe_names.refuse_unsafe(device.path)
-    why = dv.refusal(device)
+    disk = device.identify(path)
+    safe_names.refuse_unsafe(disk.path)
+    why = device.refusal(disk)
     if why is not None:
         raise errors.DeviceError(why)
-    chosen = pg.choose_purge(device, options.purge)
-    whole = fio.Region(device.path, 0,
-                       device.size_bytes // _ALIGN * _ALIGN)
+    chosen = purge.choose_purge(disk, options.purge)
+    whole = fio.Region(disk.path, 0,
+                       disk.size_bytes // _ALIGN * _ALIGN)
     regions = shares(whole, options.count)
 
     @contextlib.contextmanager
     def claim() -> Iterator[Area]:
-        with dv.held(device) as fd:
+        with device.held(disk) as fd:
             ours = dataclasses.replace(whole, fd=fd)
             yield Area((ours,), shares(ours, options.count),
-                       lambda: pg.purge(device, chosen, fd))
+                       lambda: purge.purge(disk, chosen, fd))
 
     return Target(
-        device.path, device.confirm_word, device.facts,
-        _identity(device.model, device.serial, device.size_bytes,
-                  device.path, regions, options),
-        regions, device.logical_block, chosen.words, False, claim)
+        disk.path, disk.confirm_word, disk.facts,
+        _identity(disk.model, disk.serial, disk.size_bytes,
+                  disk.path, regions, options),
+        regions, disk.logical_block, chosen.words, False, claim)
 
 
 def _group(name: str, options: TargetOptions) -> Target:
@@ -170,7 +170,7 @@ def _group(name: str, options: TargetOptions) -> Target:
 def _discard(opened: Sequence[int], size: int) -> str:
     try:
         for fd in opened:
-            pg.discard(fd, size)
+            purge.discard(fd, size)
     except OSError as exc:  # they are new: there is nothing of ours to purge
         return f'no purge: no discard here ({exc.strerror})'
     return 'discard of our scratch volumes'
@@ -184,7 +184,7 @@ def _file(path: pathlib.Path, options: TargetOptions) -> Target:
     if why is not None:
         raise errors.DeviceError(why)
     source, kind = filesystem.mounted(path.parent)
-    disk, model, serial = dv.disk_below(path.parent)
+    disk, model, serial = device.disk_below(path.parent)
     whole = fio.Region(str(path), 0, size)
     regions = shares(whole, options.count)
 

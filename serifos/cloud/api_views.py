@@ -15,12 +15,13 @@ import re
 from typing import TypeVar
 
 from serifos.facts import fields
-from serifos.facts import inventory as inv
+from serifos.facts import inventory
 from serifos.files import strict_json
 
 _MOST_GIB = 1e9
 
-Noun = TypeVar('Noun', inv.Record, inv.PoolStats, inv.Service, inv.Type)
+Noun = TypeVar('Noun', inventory.Record, inventory.PoolStats,
+               inventory.Service, inventory.Type)
 
 
 def usable(status: int, body: bytes) -> None:
@@ -32,14 +33,14 @@ def usable(status: int, body: bytes) -> None:
             raise ValueError(f'{exc} (HTTP {status})') from None
 
 
-def record(said: object, snapshots: int = 0) -> inv.Record:
+def record(said: object, snapshots: int = 0) -> inventory.Record:
     """A volume as the API's detailed view gives it to an administrator."""
     doc = fields.Field(said)
     created_at, updated_at = (doc[name].moment_or_none()
                               for name in ('created_at', 'updated_at'))
     if created_at is None and updated_at is None:
         raise ValueError('it has neither a created_at nor an updated_at')
-    return inv.Record(
+    return inventory.Record(
         _id(doc['id']), doc['size'].number(0, _MOST_GIB),
         doc['status'].name(), pool=_pool(doc),
         name_id=_id(doc[_NAME_ID]) if doc[_NAME_ID].value else None,
@@ -90,11 +91,11 @@ def _id(field: fields.Field) -> str:
     return field.name()
 
 
-def service(said: object) -> inv.Service:
+def service(said: object) -> inventory.Service:
     """A service as ``os-services`` lists it."""
     doc = fields.Field(said)
     backend = doc['backend_state'].value
-    return inv.Service(
+    return inventory.Service(
         doc['binary'].name(), doc['host'].name(),
         zone=doc['zone'].name_or_none(),
         up=doc['state'].value == 'up',
@@ -106,16 +107,17 @@ def service(said: object) -> inv.Service:
 
 
 def kind(said: object, qos: Mapping[
-        str, tuple[Mapping[str, str], str]]) -> inv.Type:
+        str, tuple[Mapping[str, str], str]]) -> inventory.Type:
     """A volume type as ``types`` lists it.
 
     :param qos: the specs and the consumer of each QoS, by its id
     """
     doc = fields.Field(said)
     specs, consumer = qos.get(
-        str(doc['qos_specs_id'].value), ({}, inv.BACK_END))
-    return inv.Type(doc['name'].name(), doc['extra_specs'].texts(), specs,
-                    consumer)
+        str(doc['qos_specs_id'].value), ({}, inventory.BACK_END))
+    return inventory.Type(doc['name'].name(), doc['extra_specs'].texts(),
+                          specs,
+                          consumer)
 
 
 def qos(docs: Iterable[object]) -> dict[str, tuple[dict[str, str], str]]:
@@ -128,7 +130,7 @@ def qos(docs: Iterable[object]) -> dict[str, tuple[dict[str, str], str]]:
         try:
             found[doc['id'].name()] = (
                 doc['specs'].texts(),
-                doc['consumer'].name_or_none() or inv.BACK_END)
+                doc['consumer'].name_or_none() or inventory.BACK_END)
         except ValueError:
             continue
     return found
@@ -186,7 +188,7 @@ def id_of(doc: object) -> str:
 
 def each(what: str, docs: Iterable[object],
          read: Callable[[object], Noun]
-         ) -> tuple[tuple[Noun, ...], tuple[inv.Unread, ...]]:
+         ) -> tuple[tuple[Noun, ...], tuple[inventory.Unread, ...]]:
     """The items of a list that can be read, and those that cannot.
 
     An item that is listed twice counts once; where the two differ it cannot
@@ -216,27 +218,28 @@ _TWICE = 'it is listed twice, with different values'
 
 
 def _name(noun: Noun) -> str:
-    if isinstance(noun, inv.Record):
+    if isinstance(noun, inventory.Record):
         return noun.id
-    if isinstance(noun, inv.Service):
+    if isinstance(noun, inventory.Service):
         return f'{noun.binary} on {noun.host}'
     return noun.name
 
 
-def _unread(what: str, said: object, number: int, why: str) -> inv.Unread:
+def _unread(what: str, said: object, number: int,
+            why: str) -> inventory.Unread:
     doc = fields.Field(said if isinstance(said, dict) else {})
     keys = ('id',) if what == 'volume' else ('name', 'host', 'id')
     name = next((_readable(doc[key]) for key in keys
                  if isinstance(doc[key].value, str) and doc[key].value),
                 f'number {number}')
     if what != 'volume':
-        return inv.Unread(what, name, why)
+        return inventory.Unread(what, name, why)
     try:
         home = _pool(doc)
         status = _migration_status(fields.Field(said))
     except ValueError:
-        home, status = None, inv.UNKNOWN
-    return inv.Unread(what, name, why, home, status)
+        home, status = None, inventory.UNKNOWN
+    return inventory.Unread(what, name, why, home, status)
 
 
 def _readable(field: fields.Field) -> str:

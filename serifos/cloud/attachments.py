@@ -8,10 +8,10 @@ not read.
 from __future__ import annotations
 
 from serifos.facts import fields
-from serifos.facts import servers as sv
+from serifos.facts.servers import Attachment
 
 
-def attachment(said: object) -> sv.Attachment:
+def attachment(said: object) -> Attachment:
     """An attachment as the API's detailed view gives it.
 
     :raises ValueError: where it cannot be read
@@ -21,7 +21,7 @@ def attachment(said: object) -> sv.Attachment:
     if conn.value is None:
         conn = fields.Field({}, conn.place)
     data = conn if conn['data'].value is None else conn['data']
-    return sv.Attachment(
+    return Attachment(
         doc['id'].name(), doc['volume_id'].name(), doc['status'].name(),
         server_id=doc['instance'].name_or_none(),
         targets=_targets(data))

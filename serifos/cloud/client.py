@@ -14,7 +14,7 @@ from typing import Any
 from urllib import parse
 
 from cinderclient import client
-from cinderclient.contrib import noauth as no
+from cinderclient.contrib.noauth import CinderNoAuthPlugin
 from cinderclient import exceptions
 from keystoneauth1 import session as ks_session
 
@@ -27,9 +27,11 @@ from serifos.cloud import refused
 from serifos.cloud import rights
 from serifos import errors
 from serifos.facts import fields
-from serifos.facts import inventory as inv
+from serifos.facts.inventory import Inventory
+from serifos.facts.inventory import Record
+from serifos.facts.inventory import Type
 from serifos.facts import names
-from serifos.facts import servers as sv
+from serifos.facts.servers import Attachment
 from serifos.web import session as web
 
 VERSION = '3.70'
@@ -46,8 +48,8 @@ def noauth(endpoint: str, project_id: str, user_id: str = 'admin',
     :param stopped: whether the program is to stop, so that answers need not
         be waited for
     """
-    plugin = no.CinderNoAuthPlugin(user_id, project_id,
-                                   endpoint=endpoint.rstrip('/'))
+    plugin = CinderNoAuthPlugin(user_id, project_id,
+                                endpoint=endpoint.rstrip('/'))
     return keystone(web.Session(auth=plugin, stopped=stopped,
                                 check=api_views.usable))
 
@@ -75,7 +77,7 @@ class Cinder:
         self._reads = pages.Pages(api, most)
         self._clusters: frozenset[str] = frozenset()
 
-    def inventory(self) -> inv.Inventory:
+    def inventory(self) -> Inventory:
         """Volumes, pools, services and types of all projects."""
         with api_errors.sentences(self._api):
             snapshots = api_views.snapshots(
@@ -96,13 +98,13 @@ class Cinder:
                     doc, snapshots.get(api_views.id_of(doc), 0)))
             kinds, bad_kinds = api_views.each(
                 'volume type', types, lambda doc: api_views.kind(doc, qos))
-        found = inv.Inventory(
+        found = Inventory(
             pools, services, records, kinds,
             (*bad_pools, *bad_services, *bad_records, *bad_kinds))
         self._clusters = found.clusters
         return found
 
-    def volume(self, volume_id: str) -> inv.Record | None:
+    def volume(self, volume_id: str) -> Record | None:
         """One volume as it is now, its snapshots not counted; None if gone."""
         with (api_errors.sentences(self._api),
               api_errors.gone(volume_id)):
@@ -117,7 +119,7 @@ class Cinder:
                 '/snapshots', 'snapshots', all_tenants=1,
                 volume_id=volume_id)).get(volume_id, 0)
 
-    def volume_type(self, name: str) -> inv.Type | None:
+    def volume_type(self, name: str) -> Type | None:
         """A volume type as it is now, its QoS not read; None if gone."""
         with api_errors.sentences(self._api):
             types = self._types()
@@ -139,7 +141,7 @@ class Cinder:
             return dict(filter(None, map(api_views.attachment,
                                          self._volumes())))
 
-    def halves(self, volume_id: str) -> tuple[inv.Record, ...]:
+    def halves(self, volume_id: str) -> tuple[Record, ...]:
         """The hidden records of a volume's migration."""
         with api_errors.sentences(self._api):
             found = [_record(api_views.id_of(doc), doc) for status in (
@@ -149,7 +151,7 @@ class Cinder:
         return tuple(half for half in found if volume_id in (
             half.target_of, (half.description or '').removeprefix(_OLD_COPY)))
 
-    def attachments_of(self, volume_id: str) -> tuple[sv.Attachment, ...]:
+    def attachments_of(self, volume_id: str) -> tuple[Attachment, ...]:
         """The attachments of a volume, those that are not complete too."""
         with api_errors.sentences(self._api):
             return tuple(map(attachments.attachment, self._reads.items(
@@ -265,7 +267,7 @@ class Cinder:
             '/volumes/detail', 'volumes', all_tenants=1, **query)
 
 
-def _record(name: str, doc: object) -> inv.Record:
+def _record(name: str, doc: object) -> Record:
     """:raises CloudError: where the volume cannot be read"""
     try:
         return api_views.record(doc)

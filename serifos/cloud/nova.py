@@ -18,7 +18,11 @@ from keystoneauth1 import session as ks_session
 from serifos.cloud import api_errors
 from serifos.cloud import pages
 from serifos.facts import fields
-from serifos.facts import servers as sv
+from serifos.facts.servers import Action
+from serifos.facts.servers import ComputeService
+from serifos.facts.servers import Doings
+from serifos.facts.servers import Server
+from serifos.facts.servers import Servers
 from serifos.web import token_errors
 
 VERSION = '2.89'
@@ -57,28 +61,28 @@ class Nova:
             session, service_type='compute', default_microversion=VERSION,
             **others)
 
-    def servers(self) -> sv.Servers:
+    def servers(self) -> Servers:
         """All servers, of all projects."""
         return self._asked(lambda: list(self._pages()))
 
-    def server(self, server_id: str) -> sv.Servers:
+    def server(self, server_id: str) -> Servers:
         """One server, none where it is gone, and its compute service."""
         return self._asked(lambda: self._one(server_id))
 
     def doings(self, server_id: str, volume_id: str,
-               since: float) -> sv.Doings:
+               since: float) -> Doings:
         """The server's actions, and how it uses the volume."""
         try:
             return self._doings(server_id, volume_id, since)
         except _ERRORS as exc:
-            return sv.Doings(problem=_problem(exc))
+            return Doings(problem=_problem(exc))
 
     def _doings(self, server_id: str, volume_id: str,
-                since: float) -> sv.Doings:
+                since: float) -> Doings:
         at = f'/servers/{server_id}'
         listed = self._or_none(server_id, f'{at}/os-instance-actions')
         if listed is None:
-            return sv.Doings(problem=(
+            return Doings(problem=(
                 f'Nova shows no actions of server {server_id}; those of '
                 'another project it shows to the role admin alone'))
         begun = [each['request_id'].name()
@@ -90,28 +94,28 @@ class Nova:
         used = self._or_none(
             server_id, f'{at}/os-volume_attachments/{volume_id}')
         if used is None:
-            return sv.Doings((*actions,))
+            return Doings((*actions,))
         doc = used['volumeAttachment']
-        return sv.Doings((*actions,), doc['attachment_id'].name_or_none(),
-                         doc['device'].name_or_none())
+        return Doings((*actions,), doc['attachment_id'].name_or_none(),
+                      doc['device'].name_or_none())
 
-    def _asked(self, read: Callable[[], list[sv.Server]]) -> sv.Servers:
+    def _asked(self, read: Callable[[], list[Server]]) -> Servers:
         try:
             found = read()
             listed = self._get(
                 '/os-services', binary='nova-compute')['services'].items()
             services = [_service(doc) for doc in listed]
         except exceptions.EndpointNotFound as exc:
-            return sv.Servers(absent=_problem(exc))
+            return Servers(absent=_problem(exc))
         except _ERRORS as exc:
-            return sv.Servers(problem=_problem(exc))
+            return Servers(problem=_problem(exc))
         if not found and any('state' not in doc.object() for doc in listed):
-            return sv.Servers(problem=(
+            return Servers(problem=(
                 'a cell of it does not answer, and the server may be there'))
-        return sv.Servers({server.id: server for server in found},
-                          {service.host: service for service in services})
+        return Servers({server.id: server for server in found},
+                       {service.host: service for service in services})
 
-    def _one(self, server_id: str) -> list[sv.Server]:
+    def _one(self, server_id: str) -> list[Server]:
         doc = self._or_none(server_id, f'/servers/{server_id}')
         if doc is not None:
             return [_server(doc['server'])]
@@ -130,7 +134,7 @@ class Nova:
                 return None
             raise
 
-    def _pages(self, **wanted: object) -> Iterator[sv.Server]:
+    def _pages(self, **wanted: object) -> Iterator[Server]:
         """Servers by pages of as many as Nova gives, its ``max_limit``.
 
         Where a cell is down its servers lead the first page, as far as there
@@ -186,24 +190,24 @@ def _said(exc: exceptions.ClientException) -> str:
     return f'{message} (HTTP {exc.http_status})'
 
 
-def _action(doc: fields.Field) -> sv.Action:
+def _action(doc: fields.Field) -> Action:
     """An action with its parts, which each begin and end."""
     parts = doc['events'].items()
     ends = [part['finish_time'].moment_or_none() for part in parts]
-    return sv.Action(
+    return Action(
         doc['action'].name(), doc['start_time'].moment(),
         ended_at=max(filter(None, ends)) if ends and all(ends) else None,
         failed=any(part['result'].value == 'Error' for part in parts))
 
 
-def _server(doc: fields.Field) -> sv.Server:
+def _server(doc: fields.Field) -> Server:
     """A server; of a cell that is down Nova gives little but its id."""
     server_id = doc['id'].name()
     if _HOST not in doc.object() and _STATE in doc.object():
         raise _Hidden(
             'it does not say on which host a server is; policy '
             'os_compute_api:os-extended-server-attributes')
-    return sv.Server(
+    return Server(
         server_id, doc['name'].text_or_none() or server_id,
         doc['status'].name_or_none(), vm_state=doc[_STATE].name_or_none(),
         task_state=doc[_TASK].name_or_none(),
@@ -213,8 +217,8 @@ def _server(doc: fields.Field) -> sv.Server:
         off=_OFF.get(doc[_POWER].value))
 
 
-def _service(doc: fields.Field) -> sv.ComputeService:
-    return sv.ComputeService(
+def _service(doc: fields.Field) -> ComputeService:
+    return ComputeService(
         doc['host'].name(),
         up=doc['state'].value == 'up' and not doc['forced_down'].flag(
             absent=False))

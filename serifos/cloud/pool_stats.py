@@ -14,7 +14,7 @@ from typing import Any
 
 from serifos.cloud import extra_specs
 from serifos.facts import fields
-from serifos.facts import inventory as inv
+from serifos.facts.inventory import PoolStats
 
 UNBOUNDED = 1e9
 """GiB that stand for 'infinite'; nothing real is as large."""
@@ -24,7 +24,7 @@ _MOST = 1e12
 _NOT_SAID = (None, '', 'unknown')
 
 
-def pool(item: object) -> inv.PoolStats:
+def pool(item: object) -> PoolStats:
     """A pool as ``get_pools?detail=True`` gives it.
 
     :raises ValueError: with the reason where it cannot be read
@@ -36,7 +36,7 @@ def pool(item: object) -> inv.PoolStats:
     total = _gib(said, 'total_capacity_gb')
     if total < 0:
         raise ValueError(f'its total_capacity_gb {total:g} is below 0')
-    return inv.PoolStats(
+    return PoolStats(
         doc['name'].name(), total_gib=min(UNBOUNDED, total),
         free_gib=_free_gib(said, thin), unwritten_gib=_unwritten_gib(said),
         used_gib=_used_gib(said),

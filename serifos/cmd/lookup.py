@@ -6,14 +6,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from serifos import errors
-from serifos.facts import cluster as cl
+from serifos.facts.cluster import Cluster
+from serifos.facts.cluster import Pool
+from serifos.facts.cluster import Volume
 from serifos.facts import names
-from serifos.report.plan import wording as wd
+from serifos.report.plan import wording
 
 _PREFIX, _SHOWN = 4, 5
 
 
-def found(cluster: cl.Cluster, said: str) -> cl.Pool | cl.Volume:
+def found(cluster: Cluster, said: str) -> Pool | Volume:
     """The pool or volume that is meant.
 
     A pool by its name, its backend or host where these have no other, as
@@ -28,10 +30,10 @@ def found(cluster: cl.Cluster, said: str) -> cl.Pool | cl.Volume:
         return cluster.pool(said)
     meant = [name for name in sorted(pools) if said in names.forms(name)]
     meant = meant if len(meant) == 1 else [
-        name for name, shown in wd.pools(pools).items() if said == shown]
+        name for name, shown in wording.pools(pools).items() if said == shown]
     if len(meant) == 1:
         return cluster.pool(meant[0])
-    shown_as = wd.volumes(cluster)
+    shown_as = wording.volumes(cluster)
     for fits in (lambda v: v.id == said, lambda v: v.name == said,
                  lambda v: shown_as[v.id] == said,
                  lambda v: len(said) >= _PREFIX and v.id.startswith(said),

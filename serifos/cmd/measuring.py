@@ -15,11 +15,12 @@ from typing import Any
 from serifos.bench import fio
 from serifos.bench import precondition
 from serifos.bench import purge
-from serifos.bench import target as tg
+from serifos.bench.target import Target
+from serifos.bench.target import TargetOptions
 from serifos.cmd import options
 from serifos.cmd import output
 from serifos.cmd import progress
-from serifos.design import design as dn
+from serifos.design.design import Design
 from serifos import errors
 from serifos.modeler import build
 from serifos.modeler import campaign
@@ -85,7 +86,7 @@ def add_yes_destroy(parser: Any) -> None:
         'such as the serial number of the device')
 
 
-def measure(args: argparse.Namespace, design: dn.Design,
+def measure(args: argparse.Namespace, design: Design,
             adaptive: design_runs.Adaptive | None = None,
             ready: Callable[[], object] = lambda: None,
             again: design_runs.Again | None = None) -> pathlib.Path | None:
@@ -116,10 +117,10 @@ def measure(args: argparse.Namespace, design: dn.Design,
 
 
 def _options(args: argparse.Namespace,
-             design: dn.Design) -> build.BuildOptions:
+             design: Design) -> build.BuildOptions:
     return build.BuildOptions(
         args.target,
-        tg.TargetOptions(
+        TargetOptions(
             max(design.numbers), args.size_gib, args.lv_size_gib,
             args.ioengine, args.keep,
             'none' if args.precondition == 'skip' else args.purge),
@@ -139,7 +140,7 @@ def stopped_at_once(path: pathlib.Path) -> Iterator[None]:
             'and the same command resumes.') from None
 
 
-def confirm(target: tg.Target, given: str | None) -> None:
+def confirm(target: Target, given: str | None) -> None:
     """Asks for the word that allows a target to be overwritten.
 
     :param given: what --yes-destroy said, None to ask the person

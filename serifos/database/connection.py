@@ -26,7 +26,7 @@ from typing import TypeVar
 
 from oslo_db import api
 from oslo_db.sqlalchemy import engines
-import sqlalchemy as sa
+import sqlalchemy
 from sqlalchemy import exc as sa_exc
 
 from serifos.database import columns
@@ -109,9 +109,9 @@ class Database:
         self.name  # noqa: B018  it is parsed
 
     @functools.cached_property
-    def _url(self) -> sa.URL:
+    def _url(self) -> sqlalchemy.URL:
         try:
-            url = sa.engine.make_url(self.url)
+            url = sqlalchemy.engine.make_url(self.url)
             url = url.set(drivername=_DRIVERS.get(
                 url.drivername, url.drivername))
             url.get_dialect()
@@ -148,7 +148,7 @@ class Database:
         """Whether it may hold anything: a server always may."""
         return self.file is None or self.file.exists()
 
-    def run(self, work: Callable[[sa.Connection], T],
+    def run(self, work: Callable[[sqlalchemy.Connection], T],
             write: bool = False) -> T:
         """The result of a function that runs in one transaction.
 
@@ -186,8 +186,8 @@ class Database:
             if '_engine' in self.__dict__:
                 self._engine.dispose()
 
-    def prepare(self, look: Callable[[sa.Connection], T],
-                make: Callable[[sa.Connection], None]) -> T:
+    def prepare(self, look: Callable[[sqlalchemy.Connection], T],
+                make: Callable[[sqlalchemy.Connection], None]) -> T:
         """Makes the tables where they are not there.
 
         :param look: what it finds is false where they are not
@@ -208,7 +208,7 @@ class Database:
         return self.run(look)
 
     @functools.cached_property
-    def _engine(self) -> sa.Engine:
+    def _engine(self) -> sqlalchemy.Engine:
         try:
             engine = engines.create_engine(
                 self._url, max_retries=0, **{
@@ -221,7 +221,7 @@ class Database:
                     f' with pip install serifos[{_EXTRAS[exc.name]}].'
                     if exc.name in _EXTRAS else ', or name another driver.')
             ) from None
-        sa.event.listen(engine, 'connect', functools.partial(
+        sqlalchemy.event.listen(engine, 'connect', functools.partial(
             _begin, backend=self._url.get_backend_name(),
             pragmas=self.content.pragmas))
         return engine
@@ -302,7 +302,7 @@ def _set_aside(file: pathlib.Path, aside: pathlib.Path) -> None:
                 aside.with_name(aside.name + ending))
 
 
-def _write_alone(connection: sa.Connection) -> None:
+def _write_alone(connection: sqlalchemy.Connection) -> None:
     """Begins a transaction of SQLite anew, as its only writer.
 
     One that reads before it writes would fail at once, however long SQLite is

@@ -24,13 +24,13 @@ from typing import Any
 from typing import TypeVar
 
 from oslo_log import log
-import sqlalchemy as sa
+import sqlalchemy
 
-from serifos.database import connection as cn
+from serifos.database.connection import Database
 from serifos.database import marks
 from serifos.database import tables
 from serifos import errors
-from serifos.facts import journal as jn
+from serifos.facts import journal
 from serifos.facts import times
 
 LOG = log.getLogger(__name__)
@@ -52,14 +52,14 @@ class Journal:
     :param memory: what is remembered of it
     """
 
-    database: cn.Database
+    database: Database
     clock: Callable[[], float]
     token: int | None = None
     identity: str = ''
     long: int = LONG
     memory: marks.Memory = dataclasses.field(default_factory=marks.Memory)
 
-    def write(self, kind: str, **facts: Any) -> jn.Entry:
+    def write(self, kind: str, **facts: Any) -> journal.Entry:
         """One entry, committed before this returns.
 
         :raises NotLeading: where another balancer has taken the lead
@@ -67,16 +67,16 @@ class Journal:
             leads and the journal was replaced meanwhile
         """
         try:
-            entry = jn.Entry.checked(self._now(), kind, facts)
+            entry = journal.Entry.checked(self._now(), kind, facts)
             row = tables.row(entry)
         except ValueError as exc:
             raise errors.InputError(
                 f'The journal takes no such entry: {exc}.') from None
 
-        def add(connection: sa.Connection) -> int:
+        def add(connection: sqlalchemy.Connection) -> int:
             number = self._next(connection)
             connection.execute(
-                sa.insert(tables.ENTRIES), {**row, 'id': number})
+                sqlalchemy.insert(tables.ENTRIES), {**row, 'id': number})
             if number % max(1, self.long // 10) == 0:
                 self._shorten(connection)
             return number
@@ -87,7 +87,7 @@ class Journal:
             mark, entry=self.database.run(add, write=True)))
         return entry
 
-    def entries(self) -> tuple[jn.Entry, ...]:
+    def entries(self) -> tuple[journal.Entry, ...]:
         """All of them, the oldest first; nothing is changed by this.
 
         :raises SerifosError: where they cannot be read
@@ -95,7 +95,7 @@ class Journal:
         return tuple(self.database.run(self._read)
                      if self.database.exists() else ())
 
-    def mark(self) -> jn.Mark:
+    def mark(self) -> journal.Mark:
         """As :meth:`.facts.journal.Journal.mark`.
 
         :raises SerifosError: where it cannot be written
@@ -110,7 +110,7 @@ class Journal:
         Nothing is changed by this.
         """
         mark = (self.database.run(tables.mark) if self.database.exists()
-                else None) or jn.Mark('', 0)
+                else None) or journal.Mark('', 0)
         lost = self._unknown(self.memory.missing(mark), self.entries())
         return self._why(lost, mark) if lost else None
 
@@ -121,11 +121,11 @@ class Journal:
 
         :param mode: of the daemon, or the verb that leads
         """
-        def take(connection: sa.Connection) -> int:
-            connection.execute(sa.update(tables.HEAD).values(
+        def take(connection: sqlalchemy.Connection) -> int:
+            connection.execute(sqlalchemy.update(tables.HEAD).values(
                 token=tables.HEAD.c.token + 1, leader=member[:255],
                 since=self._now(), mode=mode[:20]))
-            return connection.scalar(sa.select(tables.HEAD.c.token))
+            return connection.scalar(sqlalchemy.select(tables.HEAD.c.token))
         mark, _ = self._prepare()
         return dataclasses.replace(
             self, token=self.database.run(take, write=True),
@@ -135,25 +135,25 @@ class Journal:
         """Says that nobody leads, unless another balancer took the lead."""
         if self.database.exists():
             self.database.run(lambda connection: connection.execute(
-                sa.update(tables.HEAD).where(self._ours).values(
+                sqlalchemy.update(tables.HEAD).where(self._ours).values(
                     leader='', since='', mode='')), write=True)
 
     @property
-    def _ours(self) -> sa.ColumnElement[bool]:
+    def _ours(self) -> sqlalchemy.ColumnElement[bool]:
         """Whether the head is of the lead under which this is written."""
         return (tables.HEAD.c.token == self.token) & (
             tables.HEAD.c.identity == self.identity)
 
-    def leader(self) -> jn.Leader | None:
+    def leader(self) -> journal.Leader | None:
         """The leader, unless its process ended; None without one.
 
         Nothing is changed by this.
         """
-        def read(connection: sa.Connection) -> jn.Leader | None:
+        def read(connection: sqlalchemy.Connection) -> journal.Leader | None:
             if tables.mark(connection) is None:
                 return None
-            head = connection.execute(sa.select(tables.HEAD)).one()
-            return jn.Leader(head.leader, head.since, head.mode) if (
+            head = connection.execute(sqlalchemy.select(tables.HEAD)).one()
+            return journal.Leader(head.leader, head.since, head.mode) if (
                 head.leader) else None
         return self.database.run(read) if self.database.exists() else None
 
@@ -176,9 +176,9 @@ class Journal:
     def _now(self) -> str:
         return times.text(self.clock(), 'milliseconds')
 
-    def _next(self, connection: sa.Connection) -> int:
+    def _next(self, connection: sqlalchemy.Connection) -> int:
         """The next entry's number; nobody else writes until we have."""
-        ours = sa.update(tables.HEAD).values(
+        ours = sqlalchemy.update(tables.HEAD).values(
             last_entry=tables.HEAD.c.last_entry + 1)
         if self.token is not None:
             ours = ours.where(self._ours)
@@ -186,10 +186,10 @@ class Journal:
             self._refuse_stale(connection)
             raise errors.FormatError(
                 f'{tables.HEAD.name} of {self.database.name} has no row.')
-        return connection.scalar(sa.select(tables.HEAD.c.last_entry))
+        return connection.scalar(sqlalchemy.select(tables.HEAD.c.last_entry))
 
-    def _refuse_stale(self, connection: sa.Connection) -> None:
-        head = connection.execute(sa.select(tables.HEAD)).one()
+    def _refuse_stale(self, connection: sqlalchemy.Connection) -> None:
+        head = connection.execute(sqlalchemy.select(tables.HEAD)).one()
         if head.identity != self.identity:
             raise errors.InputError(
                 f'The journal {self.database.name} is not the one in which '
@@ -201,13 +201,13 @@ class Journal:
                 'Another balancer has taken the lead meanwhile; this one '
                 'stops acting.')
 
-    def _read(self, connection: sa.Connection) -> list[jn.Entry]:
+    def _read(self, connection: sqlalchemy.Connection) -> list[journal.Entry]:
         if tables.mark(connection) is None:
             return []
         return [entry for _, entry in tables.rows(
             connection, self.database.name)]
 
-    def _prepare(self) -> tuple[jn.Mark, str | None]:
+    def _prepare(self) -> tuple[journal.Mark, str | None]:
         """Makes the tables, and compares them with what is remembered.
 
         :returns: the mark, and what is missing where that is noted just now
@@ -217,10 +217,11 @@ class Journal:
         return self._noted(lost) if lost else (mark, None)
 
     def _noted(self, lost: Sequence[marks.Remembered]
-               ) -> tuple[jn.Mark, str | None]:
+               ) -> tuple[journal.Mark, str | None]:
         """Notes what is missing, unless that is known."""
-        def note(connection: sa.Connection) -> tuple[jn.Mark, str | None]:
-            connection.execute(sa.update(tables.HEAD).values(
+        def note(connection: sqlalchemy.Connection) -> tuple[journal.Mark,
+                                                             str | None]:
+            connection.execute(sqlalchemy.update(tables.HEAD).values(
                 last_entry=tables.HEAD.c.last_entry))  # others wait
             mark = tables.mark(connection)
             unknown = self._unknown(
@@ -235,10 +236,10 @@ class Journal:
                 each.entry for _, each in unknown
                 if each.journal == mark.journal), 0)
             why = self._why(unknown, mark)
-            connection.execute(sa.update(tables.HEAD).values(
+            connection.execute(sqlalchemy.update(tables.HEAD).values(
                 last_entry=number))
-            connection.execute(sa.insert(tables.ENTRIES), {
-                **tables.row(jn.Entry(self._now(), 'pause', {
+            connection.execute(sqlalchemy.insert(tables.ENTRIES), {
+                **tables.row(journal.Entry(self._now(), 'pause', {
                     'reason': why, 'doubt': True, 'lost': [
                         each.to_json() for _, each in unknown]})),
                 'id': number})
@@ -252,15 +253,15 @@ class Journal:
 
     @staticmethod
     def _unknown(lost: Sequence[marks.Remembered],
-                 entries: Iterable[jn.Entry]) -> list[marks.Remembered]:
+                 entries: Iterable[journal.Entry]) -> list[marks.Remembered]:
         """The missing journals that were not noted, the longest first."""
-        noted = [*jn.known_lost(entries)]
+        noted = [*journal.known_lost(entries)]
         return sorted(
             ((name, mark) for name, mark in lost
              if not any(each.continues(mark) for each in noted)),
             key=lambda each: each[1].entry, reverse=True)
 
-    def _why(self, lost: Sequence[marks.Remembered], now: jn.Mark) -> str:
+    def _why(self, lost: Sequence[marks.Remembered], now: journal.Mark) -> str:
         name, mark = lost[0]
         return (f'the journal {self.database.name} ' + (
             f'is older than {name} remembers it: it has {now.entry} of '
@@ -270,15 +271,15 @@ class Journal:
             + '; cool-downs, back-offs, pauses, approvals and open requests '
             'may be missing')
 
-    def _shorten(self, connection: sa.Connection) -> None:
+    def _shorten(self, connection: sqlalchemy.Connection) -> None:
         rows = tables.rows(connection, self.database.name)
         if len(rows) <= self.long:
             return
-        kept = {id(entry) for entry in jn.still_matter(
+        kept = {id(entry) for entry in journal.still_matter(
             [entry for _, entry in rows], self.long // 2)}
         gone = [number for number, entry in rows if id(entry) not in kept]
         for begin in range(0, len(gone), tables.AT_ONCE):
-            connection.execute(sa.delete(tables.ENTRIES).where(
+            connection.execute(sqlalchemy.delete(tables.ENTRIES).where(
                 tables.ENTRIES.c.id.in_(gone[begin:begin + tables.AT_ONCE])))
         LOG.info('The journal was long; %d entries that no longer matter are '
                  'deleted.', len(gone))

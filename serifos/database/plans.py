@@ -18,15 +18,16 @@ from typing import Any
 import zlib
 
 from oslo_db import exception
-import sqlalchemy as sa
+import sqlalchemy
 
-from serifos.database import connection as cn
+from serifos.database.connection import Database
 from serifos.database import tables
 from serifos import errors
 from serifos.files import atomic
 from serifos.files import documents
 from serifos.files import strict_json
-from serifos.plan import plan as pl
+from serifos.plan.plan import Plan
+from serifos.plan.plan import PLAN_SCHEMA
 
 KEPT_S = 7 * 86400.0
 """How long a plan is kept after it has expired."""
@@ -34,21 +35,25 @@ KEPT_S = 7 * 86400.0
 _AHEAD_S = 3600.0
 """What was made later than this from now, a wrong clock dated."""
 
-_METADATA = sa.MetaData()
+_METADATA = sqlalchemy.MetaData()
 
-PLANS = sa.Table(
+PLANS = sqlalchemy.Table(
     'serifos_plans', _METADATA,
-    sa.Column('number', sa.BigInteger, primary_key=True, autoincrement=False),
-    sa.Column('id', sa.String(255), nullable=False, unique=True),
-    sa.Column('created_at', sa.Float(53), nullable=False),
-    sa.Column('expires_at', sa.Float(53), nullable=False),
-    sa.Column('document', sa.LargeBinary(2 ** 32 - 1), nullable=False),
+    sqlalchemy.Column('number', sqlalchemy.BigInteger, primary_key=True,
+                      autoincrement=False),
+    sqlalchemy.Column('id', sqlalchemy.String(255), nullable=False,
+                      unique=True),
+    sqlalchemy.Column('created_at', sqlalchemy.Float(53), nullable=False),
+    sqlalchemy.Column('expires_at', sqlalchemy.Float(53), nullable=False),
+    sqlalchemy.Column('document', sqlalchemy.LargeBinary(2 ** 32 - 1),
+                      nullable=False),
     mysql_engine='InnoDB', mysql_charset='utf8mb4',
     mysql_collate='utf8mb4_bin')
 """Each takes the next ``number``: of two that are stored at once only one is,
 and the other looks again."""
 
-_DOCUMENT = sa.type_coerce(PLANS.c.document, sa.types.NullType()).label(
+_DOCUMENT = sqlalchemy.type_coerce(PLANS.c.document,
+                                   sqlalchemy.types.NullType()).label(
     'document')  # as the driver has it: it may be anything
 _ID = re.compile(r'[A-Za-z0-9_.-]{1,255}')
 _AT_ONCE = 20
@@ -58,20 +63,20 @@ _AT_ONCE = 20
 class Plans:
     """The port :class:`.balancer.plans.Plans` over a database."""
 
-    database: cn.Database
+    database: Database
 
-    def keep(self, plan: pl.Plan, now: float,
-             say: Callable[[str], None]) -> pl.Plan:
+    def keep(self, plan: Plan, now: float,
+             say: Callable[[str], None]) -> Plan:
         """As :meth:`.balancer.plans.Plans.keep`."""
         row = _row(plan)
 
-        def add(connection: sa.Connection) -> pl.Plan:
-            _delete(connection, PLANS.c.number.in_(sa.select(
+        def add(connection: sqlalchemy.Connection) -> Plan:
+            _delete(connection, PLANS.c.number.in_(sqlalchemy.select(
                 _oldest(now).c.number)))
             # Before the last one is read: what is stored after that takes it.
             number = _next(connection)
             last = connection.execute(
-                sa.select(PLANS.c.id, _DOCUMENT).where(
+                sqlalchemy.select(PLANS.c.id, _DOCUMENT).where(
                     PLANS.c.expires_at > now,
                     PLANS.c.created_at < now + _AHEAD_S).order_by(
                         PLANS.c.created_at.desc(), PLANS.c.number.desc()
@@ -87,25 +92,26 @@ class Plans:
 
     def every(self, say: Callable[[str], None],
               expires_after: float = -math.inf,
-              ids: Collection[str] | None = None) -> list[pl.Plan]:
+              ids: Collection[str] | None = None) -> list[Plan]:
         """As :meth:`.balancer.plans.Plans.every`."""
-        query = sa.select(PLANS.c.number, PLANS.c.id).order_by(PLANS.c.number)
+        query = sqlalchemy.select(PLANS.c.number,
+                                  PLANS.c.id).order_by(PLANS.c.number)
         if expires_after > -math.inf:
             query = query.where(PLANS.c.expires_at > expires_after)
 
-        def read(connection: sa.Connection) -> list[pl.Plan]:
+        def read(connection: sqlalchemy.Connection) -> list[Plan]:
             if not _are_there(connection):
                 return []
             numbers = [row.number for row in connection.execute(query)
                        if ids is None or row.id in ids]
             return [plan for some in _pieces(numbers)
                     for plan in self._readable(connection.execute(
-                        sa.select(PLANS.c.id, _DOCUMENT).where(
+                        sqlalchemy.select(PLANS.c.id, _DOCUMENT).where(
                             PLANS.c.number.in_(some)).order_by(
                                 PLANS.c.number)).all(), say)]
         return self.database.run(read) if self.database.exists() else []
 
-    def stored(self, plan_id: str) -> pl.Plan:
+    def stored(self, plan_id: str) -> Plan:
         """As :meth:`.balancer.plans.Plans.stored`."""
         said: list[str] = []
         if _ID.fullmatch(plan_id):
@@ -118,8 +124,8 @@ class Plans:
             f'in {self.database.name}; serifos-balancer plans lists those '
             'that there are.')
 
-    def _readable(self, rows: Sequence[sa.Row],
-                  say: Callable[[str], None]) -> Iterator[pl.Plan]:
+    def _readable(self, rows: Sequence[sqlalchemy.Row],
+                  say: Callable[[str], None]) -> Iterator[Plan]:
         for row in rows:
             try:
                 yield _plan(row)
@@ -131,45 +137,45 @@ class Plans:
         self.database.prepare(_are_there, _METADATA.create_all)
 
 
-def _are_there(connection: sa.Connection) -> bool:
+def _are_there(connection: sqlalchemy.Connection) -> bool:
     """:raises FormatError: where the journal beside is of another version"""
     tables.mark(connection)
-    return sa.inspect(connection).has_table(PLANS.name)
+    return sqlalchemy.inspect(connection).has_table(PLANS.name)
 
 
-def _delete(connection: sa.Connection,
-            which: sa.ColumnElement[bool]) -> None:
+def _delete(connection: sqlalchemy.Connection,
+            which: sqlalchemy.ColumnElement[bool]) -> None:
     """Deletes plans. With this a transaction begins.
 
     SQLite waits for another one with the first statement, if that writes.
     """
-    connection.execute(sa.delete(PLANS).where(which))
+    connection.execute(sqlalchemy.delete(PLANS).where(which))
 
 
-def _next(connection: sa.Connection) -> int:
+def _next(connection: sqlalchemy.Connection) -> int:
     return 1 + (connection.scalar(
-        sa.select(sa.func.max(PLANS.c.number))) or 0)
+        sqlalchemy.select(sqlalchemy.func.max(PLANS.c.number))) or 0)
 
 
-def _oldest(now: float) -> sa.Subquery:
+def _oldest(now: float) -> sqlalchemy.Subquery:
     """The two oldest of those that expired long ago.
 
     One is stored with each, so that they are soon gone; but a clock that is
     days ahead does not delete what the other hosts go by.
     """
-    return sa.select(PLANS.c.number).where(
+    return sqlalchemy.select(PLANS.c.number).where(
         PLANS.c.expires_at < now - KEPT_S).order_by(
             PLANS.c.expires_at).limit(2).subquery()
 
 
-def _insert(connection: sa.Connection, row: dict[str, Any]) -> None:
+def _insert(connection: sqlalchemy.Connection, row: dict[str, Any]) -> None:
     try:
-        connection.execute(sa.insert(PLANS), row)
+        connection.execute(sqlalchemy.insert(PLANS), row)
     except exception.DBDuplicateEntry:
         raise exception.DBDeadlock() from None  # another one: look again
 
 
-def _row(plan: pl.Plan) -> dict[str, Any]:
+def _row(plan: Plan) -> dict[str, Any]:
     """A plan as a row, without its number.
 
     :raises InputError: where no reader could use it
@@ -187,18 +193,18 @@ def _row(plan: pl.Plan) -> dict[str, Any]:
             'expires_at': plan.expires_at, 'document': zlib.compress(text)}
 
 
-def _plan(row: sa.Row) -> pl.Plan:
+def _plan(row: sqlalchemy.Row) -> Plan:
     """:raises ValueError: with a clause that says why it cannot be read"""
     document = strict_json.loads(_text(row.document))
     said = document.get('schema') if isinstance(document, dict) else None
-    if said != pl.PLAN_SCHEMA:
+    if said != PLAN_SCHEMA:
         raise ValueError(f'its schema is {said}, and this serifos reads '
-                         f'{pl.PLAN_SCHEMA}')
+                         f'{PLAN_SCHEMA}')
     why = documents.fault('plan', document)
     if why is not None:
         raise ValueError(why)
     try:
-        plan = pl.Plan.from_json(document)
+        plan = Plan.from_json(document)
     except errors.FormatError as exc:
         raise ValueError(str(exc).rstrip('.')) from None
     if plan.id != row.id:

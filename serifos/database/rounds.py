@@ -8,19 +8,19 @@ import dataclasses
 import math
 
 from oslo_db import exception
-import sqlalchemy as sa
+import sqlalchemy
 
-from serifos.database import connection as cn
+from serifos.database.connection import Database
 from serifos.facts import fields
 
-_METADATA = sa.MetaData()
+_METADATA = sqlalchemy.MetaData()
 
-ROUNDS = sa.Table(
+ROUNDS = sqlalchemy.Table(
     'serifos_rounds', _METADATA,
-    sa.Column('host', sa.String(255), primary_key=True),
-    sa.Column('result', sa.String(20), primary_key=True),
-    sa.Column('number', sa.BigInteger, nullable=False),
-    sa.Column('last_at', sa.Float(53), nullable=False),
+    sqlalchemy.Column('host', sqlalchemy.String(255), primary_key=True),
+    sqlalchemy.Column('result', sqlalchemy.String(20), primary_key=True),
+    sqlalchemy.Column('number', sqlalchemy.BigInteger, nullable=False),
+    sqlalchemy.Column('last_at', sqlalchemy.Float(53), nullable=False),
     mysql_engine='InnoDB', mysql_charset='utf8mb4',
     mysql_collate='utf8mb4_bin')
 
@@ -48,7 +48,7 @@ class Rounds:
     :param clock: seconds of the epoch
     """
 
-    database: cn.Database
+    database: Database
     clock: Callable[[], float]
 
     def count(self, host: str, result: str) -> None:
@@ -59,14 +59,15 @@ class Rounds:
         now, host = self.clock(), host[:255]
         which = (ROUNDS.c.host == host) & (ROUNDS.c.result == result)
 
-        def add(connection: sa.Connection) -> None:
-            known = connection.execute(sa.update(ROUNDS).where(which).values(
-                number=ROUNDS.c.number + 1, last_at=now)).rowcount
-            connection.execute(sa.delete(ROUNDS).where(
+        def add(connection: sqlalchemy.Connection) -> None:
+            known = connection.execute(
+                sqlalchemy.update(ROUNDS).where(which).values(
+                    number=ROUNDS.c.number + 1, last_at=now)).rowcount
+            connection.execute(sqlalchemy.delete(ROUNDS).where(
                 ROUNDS.c.last_at < now - KEEP_S, ROUNDS.c.host != host))
             if not known:
                 try:
-                    connection.execute(sa.insert(ROUNDS).values(
+                    connection.execute(sqlalchemy.insert(ROUNDS).values(
                         host=host, result=result, number=1, last_at=now))
                 except exception.DBDuplicateEntry:
                     return  # another process of this host was faster
@@ -81,18 +82,20 @@ class Rounds:
 
         :raises SerifosError: where it cannot be read
         """
-        def read(connection: sa.Connection) -> list[Counted]:
+        def read(connection: sqlalchemy.Connection) -> list[Counted]:
+            if not _is_there(connection):
+                return []
             return [Counted(*row) for row in connection.execute(
-                sa.select(ROUNDS).order_by(ROUNDS.c.host, ROUNDS.c.result))
-                if _can_be_read(row)] if _is_there(connection) else []
+                sqlalchemy.select(ROUNDS).order_by(
+                    ROUNDS.c.host, ROUNDS.c.result)) if _can_be_read(row)]
         return self.database.run(read) if self.database.exists() else []
 
 
-def _can_be_read(row: sa.Row) -> bool:
+def _can_be_read(row: sqlalchemy.Row) -> bool:
     return isinstance(row.host, str) and isinstance(row.result, str) and (
         fields.is_number(row.number, 0, math.inf)
         and fields.is_number(row.last_at, 0, math.inf))
 
 
-def _is_there(connection: sa.Connection) -> bool:
-    return sa.inspect(connection).has_table(ROUNDS.name)
+def _is_there(connection: sqlalchemy.Connection) -> bool:
+    return sqlalchemy.inspect(connection).has_table(ROUNDS.name)

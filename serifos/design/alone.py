@@ -16,7 +16,7 @@ import dataclasses
 
 from serifos.design import design
 from serifos.design import stopping
-from serifos.facts import dataset as ds
+from serifos.facts import dataset
 
 SPACE = design.Space(write_pcts=(0, 100), block_kibs=(4, 8), counts=(1,),
                      iodepths=(1, 2, 4, 8))
@@ -54,11 +54,12 @@ class AloneFirst:
         return self.alone + self.then.runs
 
     def following(self, made: Sequence[design.Run],
-                  without: Collection[ds.Key] = ()) -> tuple[design.Run, ...]:
+                  without: Collection[dataset.Key] = ()) -> tuple[design.Run,
+                                                                  ...]:
         """The rest of the batch of the other design that the last are in."""
-        left, others = [ds.key(run) for run in self.alone], []
+        left, others = [dataset.key(run) for run in self.alone], []
         for run in made:
-            key = ds.key(run)
+            key = dataset.key(run)
             if key in left:
                 left.remove(key)
             else:

@@ -22,7 +22,8 @@ from scipy.stats import qmc
 
 from serifos.design import design
 from serifos import errors
-from serifos.facts import workload as wl
+from serifos.facts.workload import Load
+from serifos.facts.workload import Workload
 
 WIDE = design.Space(
     write_pcts=(0, 25, 50, 75, 100), block_kibs=(4, 8, 16, 32, 64, 128, 256),
@@ -116,7 +117,7 @@ def exchange(rows: npt.NDArray[np.float64], size: int,
 
 
 def _features(run: design.Run) -> tuple[float, ...]:
-    load = sum((wl.Load.of(w) for w in run), wl.Load())
+    load = sum((Load.of(w) for w in run), Load())
     return (1.0, load.sum_q_r, load.sum_q_w, load.sum_q_s_r, load.sum_q_s_w)
 
 
@@ -143,12 +144,12 @@ def inside(space: design.Space, number: int,
 
 
 def _drawn(space: design.Space, point: npt.NDArray[np.float64],
-           count: int) -> Iterator[wl.Workload]:
+           count: int) -> Iterator[Workload]:
     least, greatest = min(space.block_kibs), max(space.block_kibs)
     unit = next((unit for unit in (4.0, 2.0, 1.0)
                  if least % unit == greatest % unit == 0), 0.5)
     for w, s, q, x, *z in point[:count]:
-        yield wl.Workload(
+        yield Workload(
             float(round(_between(space.write_pcts, w))),
             min(greatest, max(least, unit * round(
                 _between(space.block_kibs, s, True) / unit))),

@@ -15,12 +15,12 @@ import math
 
 from serifos import errors
 from serifos.facts import bounds
-from serifos.facts import dataset as ds
-from serifos.facts import workload as wl
+from serifos.facts.dataset import Condition
+from serifos.facts import workload
 
 _MOST_PATTERNS = 200_000
 
-Run = tuple[wl.Workload, ...]
+Run = tuple[workload.Workload, ...]
 """Workloads that run together, in no particular order."""
 
 
@@ -34,8 +34,8 @@ class Space:
     write_pcts: tuple[float, ...]
     block_kibs: tuple[float, ...]
     counts: tuple[int, ...]
-    iodepths: tuple[float, ...] = (wl.DEFAULT_IODEPTH,)
-    random_pcts: tuple[float, ...] = (wl.DEFAULT_RANDOM_PCT,)
+    iodepths: tuple[float, ...] = (workload.DEFAULT_IODEPTH,)
+    random_pcts: tuple[float, ...] = (workload.DEFAULT_RANDOM_PCT,)
     think_times_us: tuple[float, ...] = (0.0,)
 
     def __post_init__(self) -> None:
@@ -71,10 +71,10 @@ class Space:
             self.random_pcts, self.think_times_us))
 
     @property
-    def patterns(self) -> tuple[wl.Workload, ...]:
+    def patterns(self) -> tuple[workload.Workload, ...]:
         """Every workload of the space, once."""
         return tuple(
-            wl.Workload(w, s, q, x, think_time_us=z)
+            workload.Workload(w, s, q, x, think_time_us=z)
             for w in sorted(set(self.write_pcts))
             for s in sorted(set(self.block_kibs))
             for q in sorted(set(self.iodepths))
@@ -98,7 +98,7 @@ class Design:
     seconds: Callable[[int], float]
     rounds: int = 1
     valid_round: int = 1
-    conditions: tuple[ds.Condition, ...] = ()
+    conditions: tuple[Condition, ...] = ()
 
     def __post_init__(self) -> None:
         bounds.refuse_outside('--rounds', self.rounds, 1, 1000)
@@ -112,10 +112,10 @@ class Design:
         return tuple(self.choose())
 
     @property
-    def under(self) -> Iterator[tuple[Run, ds.Condition]]:
+    def under(self) -> Iterator[tuple[Run, Condition]]:
         """The runs with their conditions."""
         return zip(self.runs, self.conditions
-                   or itertools.repeat(ds.Condition()))
+                   or itertools.repeat(Condition()))
 
     @property
     def total(self) -> int:

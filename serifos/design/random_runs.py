@@ -17,7 +17,7 @@ import numpy as np
 
 from serifos.design import design
 from serifos.facts import bounds
-from serifos.facts import workload as wl
+from serifos.facts.workload import Workload
 
 PAPER = design.Space(
     write_pcts=(0, 100), random_pcts=(0, 100), iodepths=(1, 16),
@@ -51,13 +51,13 @@ def runs(number: int, space: design.Space = PAPER,
         for _ in range(number))
 
 
-def _workload(space: design.Space, rng: np.random.Generator) -> wl.Workload:
+def _workload(space: design.Space, rng: np.random.Generator) -> Workload:
     write, depth, random, think = (
         _between(values, rng) for values in (
             space.write_pcts, space.iodepths, space.random_pcts,
             space.think_times_us))
-    return wl.Workload(write, float(rng.choice(space.block_kibs)), depth,
-                       random, think_time_us=think)
+    return Workload(write, float(rng.choice(space.block_kibs)), depth,
+                    random, think_time_us=think)
 
 
 def _between(values: Sequence[float], rng: np.random.Generator) -> float:

@@ -16,7 +16,7 @@ import numpy as np
 
 from serifos.design import design
 from serifos.facts import bounds
-from serifos.facts import workload as wl
+from serifos.facts.workload import Workload
 
 PAPER = design.Space(
     write_pcts=(5, 30, 50, 70, 95),             # Eq. 17
@@ -46,9 +46,9 @@ def runs(each: int, more: int, space: design.Space = PAPER,
 
 
 def drawn(rng: np.random.Generator,
-          space: design.Space = PAPER) -> wl.Workload:
+          space: design.Space = PAPER) -> Workload:
     """A random workload of the vectors."""
-    return wl.Workload(*(float(rng.choice(values)) for values in (
+    return Workload(*(float(rng.choice(values)) for values in (
         space.write_pcts, space.block_kibs, space.iodepths,
         space.random_pcts)), think_time_us=float(
             rng.choice(space.think_times_us)))

@@ -27,8 +27,8 @@ from serifos.design import d_optimal
 from serifos.design import design
 from serifos.design import stopping
 from serifos import errors
-from serifos.facts import dataset as ds
-from serifos.facts import workload as wl
+from serifos.facts import dataset
+from serifos.facts.workload import Load
 
 Floats = npt.NDArray[np.float64]
 
@@ -79,7 +79,7 @@ class Sequential:
         if edge:
             found += d_optimal.inside(EDGE, edge, rng)
             found += d_optimal.inside(d_optimal.LIGHT, light, rng)
-        return tuple({ds.key(run): run for run in found}.values())
+        return tuple({dataset.key(run): run for run in found}.values())
 
     @functools.cached_property
     def begin(self) -> tuple[design.Run, ...]:
@@ -106,7 +106,8 @@ class Sequential:
         return tuple(made)
 
     def following(self, made: Sequence[design.Run],
-                  without: Collection[ds.Key] = ()) -> tuple[design.Run, ...]:
+                  without: Collection[dataset.Key] = ()) -> tuple[design.Run,
+                                                                  ...]:
         """The rest of the batch that the runs made are in.
 
         It depends on the runs made, not on their results, so that a campaign
@@ -117,11 +118,11 @@ class Sequential:
         """
         batch = (stopping.BATCH
                  - max(len(made) - self.first, 0) % stopping.BATCH)
-        gone = {*map(ds.key, made), *without}
+        gone = {*map(dataset.key, made), *without}
         # A replacement of a run that cannot be made must not have more
         # workloads than regions were prepared for.
         most = max(map(len, self.runs)) if without else math.inf
-        left = np.array([ds.key(run) not in gone and len(run) <= most
+        left = np.array([dataset.key(run) not in gone and len(run) <= most
                          for run in self.candidates])
         number = min(batch, self.most - len(made), int(left.sum()))
         return tuple(self.candidates[i] for i in greedy(
@@ -176,7 +177,7 @@ def _places(runs: Sequence[design.Run]) -> Floats:
 
 
 def _place(run: design.Run) -> tuple[float, ...]:
-    load = sum(map(wl.Load.of, run), wl.Load())
+    load = sum(map(Load.of, run), Load())
     q, n = load.sum_iodepth, load.count
     kib = load.sum_q_s_r + load.sum_q_s_w
     return (math.log(q), math.log(kib / q), load.sum_q_w / q,

@@ -14,7 +14,7 @@ from typing import Protocol
 
 from serifos.design import design
 from serifos import errors
-from serifos.facts import dataset as ds
+from serifos.facts.dataset import Key
 
 FIRST, BATCH, MOST = 12, 4, 80
 """Runs of the first batch, of every other one, and of all."""
@@ -38,7 +38,7 @@ class SequentialDesign(Protocol):
         """All runs in order, if none fails and none is left out."""
 
     def following(self, made: Sequence[design.Run],
-                  without: Collection[ds.Key] = ()) -> tuple[design.Run, ...]:
+                  without: Collection[Key] = ()) -> tuple[design.Run, ...]:
         """The rest of the batch that the runs made are in."""
 
 
@@ -95,7 +95,7 @@ class NextRuns:
 
 
 def step(plan: SequentialDesign, bounds: Enough, made: Sequence[design.Run],
-         without: Collection[ds.Key],
+         without: Collection[Key],
          error: Callable[[int], float]) -> NextRuns:
     """The next step after these runs.
 

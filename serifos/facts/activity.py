@@ -10,9 +10,9 @@ import dataclasses
 from typing import NamedTuple
 from typing import Protocol
 
-from serifos.facts import caps as cp
+from serifos.facts.caps import Caps
 from serifos.facts import names
-from serifos.facts import workload as wl
+from serifos.facts.workload import Workload
 
 
 class Disk(NamedTuple):
@@ -38,7 +38,7 @@ class MeasuredVolume:
     lv_id: str
     pool: str
     since: float = 0.0
-    caps: cp.Caps | None = None
+    caps: Caps | None = None
 
     @property
     def host(self) -> str:
@@ -60,7 +60,7 @@ class Activity:
     :param unwritten_s: the same of requests that wrote
     """
 
-    mean: wl.Workload
+    mean: Workload
     seconds: float
     intervals: int
     quiet_s: float

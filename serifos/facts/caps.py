@@ -15,7 +15,7 @@ import dataclasses
 import math
 
 from serifos.facts import fields
-from serifos.facts import workload as wl
+from serifos.facts.workload import Workload
 
 REACHED = 0.9
 """A volume that does so much of what its cap lets it do is at its cap."""
@@ -63,7 +63,7 @@ class Caps:
         return cls(**found, request_kib=size / 1024 if size else None,
                    bursts=bursts)
 
-    def share(self, workload: wl.Workload) -> float:
+    def share(self, workload: Workload) -> float:
         """What a workload does of what it may; above 1 it does more.
 
         0 where its rate is not known.
@@ -78,15 +78,15 @@ class Caps:
             (1.0, kib, self.total_kib_s), (1 - write, kib, self.read_kib_s),
             (write, kib, self.write_kib_s)) if cap is not None)
 
-    def in_force(self, workload: wl.Workload) -> bool:
+    def in_force(self, workload: Workload) -> bool:
         """Whether a workload is no more than the caps let through."""
         return self.bursts or self.share(workload) <= EXCEEDED
 
-    def throttles(self, workload: wl.Workload) -> bool:
+    def throttles(self, workload: Workload) -> bool:
         """Whether its requests wait, since it is at a cap."""
         return self.in_force(workload) and self.share(workload) >= REACHED
 
-    def bounded(self, workload: wl.Workload) -> wl.Workload:
+    def bounded(self, workload: Workload) -> Workload:
         """The workload, its reads and writes in proportion, within the caps.
 
         Its requests take as long as before.
@@ -99,7 +99,7 @@ class Caps:
 
 
 def allowed(caps: Caps | None,
-            workload: wl.Workload | None) -> wl.Workload | None:
+            workload: Workload | None) -> Workload | None:
     """The workload within the caps, where there are any."""
     return workload if caps is None or workload is None else (
         caps.bounded(workload))

@@ -12,14 +12,14 @@ from collections.abc import Iterable
 from collections.abc import Sequence
 import dataclasses
 
-from serifos.facts import journal as jn
+from serifos.facts.journal import Entry
 from serifos.facts import times
 
 AHEAD_S = 60.0
 """Tolerated, as from a clock that is being slewed."""
 
 
-def corrected(entries: Sequence[jn.Entry], now: float) -> tuple[jn.Entry, ...]:
+def corrected(entries: Sequence[Entry], now: float) -> tuple[Entry, ...]:
     """The entries, none of them in the future.
 
     :param now: seconds of the epoch
@@ -35,7 +35,7 @@ def corrected(entries: Sequence[jn.Entry], now: float) -> tuple[jn.Entry, ...]:
     return tuple(reversed(found))
 
 
-def uncorrected(entries: Iterable[jn.Entry], now: float) -> int:
+def uncorrected(entries: Iterable[Entry], now: float) -> int:
     """The number of entries in the future that no later entry corrects."""
     count = 0
     for entry in entries:
@@ -43,7 +43,7 @@ def uncorrected(entries: Iterable[jn.Entry], now: float) -> int:
     return count
 
 
-def _moved(entry: jn.Entry, at: float, to: float) -> jn.Entry:
+def _moved(entry: Entry, at: float, to: float) -> Entry:
     facts = dict(entry.facts)
     if entry.kind == 'back-off':
         facts['until'] = times.text(

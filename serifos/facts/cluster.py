@@ -14,11 +14,11 @@ import functools
 from typing import Any
 
 from serifos import errors
-from serifos.facts import caps as cp
+from serifos.facts.caps import Caps
 from serifos.facts import fields
 from serifos.facts import journal
-from serifos.facts import reason as rs
-from serifos.facts import workload as wl
+from serifos.facts import reason
+from serifos.facts.workload import Workload
 
 CLUSTER_SCHEMA = 'serifos-cluster/1'
 
@@ -52,10 +52,10 @@ class Volume:
     required_backend_name: str | None = None
     max_latency_us: float | None = None
     movable: bool | str = True
-    workload: wl.Workload | None = None
+    workload: Workload | None = None
     attached: bool = False
     qemu_latency_us: float | None = None
-    caps: cp.Caps | None = None
+    caps: Caps | None = None
     at_cap: bool = False
     name: str | None = None
     project_id: str | None = None
@@ -230,7 +230,7 @@ class Cluster:
 
 
 def _document(volume: Volume) -> dict[str, Any]:
-    doc, code = dataclasses.asdict(volume), rs.code(volume.movable)
+    doc, code = dataclasses.asdict(volume), reason.code(volume.movable)
     return doc if code is None else {**doc, 'movable_code': code}
 
 
@@ -247,17 +247,17 @@ def _pool(doc: Mapping[str, Any]) -> Pool:
 def _volume(doc: Mapping[str, Any]) -> Volume:
     seen, caps = doc.get('workload'), doc.get('caps')
     return _known(Volume, {
-        **doc, 'movable': rs.Reason.read(
+        **doc, 'movable': reason.Reason.read(
             doc.get('movable'), doc.get('movable_code')),
         'workload': None if seen is None else workload(seen),
-        'caps': None if caps is None else _known(cp.Caps, caps),
+        'caps': None if caps is None else _known(Caps, caps),
         'same_pool': tuple(doc.get('same_pool') or ()),
         'different_pool': tuple(doc.get('different_pool') or ())})
 
 
-def workload(doc: Mapping[str, Any]) -> wl.Workload:
+def workload(doc: Mapping[str, Any]) -> Workload:
     """A workload of a JSON file; unknown keys are ignored."""
-    return _known(wl.Workload, doc)
+    return _known(Workload, doc)
 
 
 def _known(kind: Any, doc: Mapping[str, Any]) -> Any:

@@ -14,7 +14,7 @@ import zlib
 from serifos import errors
 from serifos.facts import fields
 from serifos.facts.seen import distribution
-from serifos.facts import workload as wl
+from serifos.facts.workload import Workload
 
 DATASET_SCHEMA = 'serifos-dataset/1'
 
@@ -92,7 +92,7 @@ class Sample:
     :param condition: what else it was made under
     """
 
-    workloads: tuple[wl.Workload, ...]
+    workloads: tuple[Workload, ...]
     latency_us: float
     request_latency_us: float | None = None
     round: int = 1
@@ -120,7 +120,7 @@ class Sample:
                         for text, n in parts.items())
 
     @property
-    def tenants(self) -> tuple[wl.Workload, ...]:
+    def tenants(self) -> tuple[Workload, ...]:
         """The workloads with the q that planning would know.
 
         That is the requested iodepth; for a workload with think time the
@@ -150,8 +150,8 @@ class Sample:
             distribution.refuse_wrong(saw)
         return cls(
             workloads=tuple(
-                wl.Workload(**{name: float(w[name])
-                               for name in _ASKED if name in w})
+                Workload(**{name: float(w[name])
+                            for name in _ASKED if name in w})
                 for w in doc['workloads']),
             latency_us=doc['latency_us'],
             request_latency_us=doc.get('request_latency_us'),
@@ -171,7 +171,7 @@ class Sample:
             'round': self.round, **self.condition.to_json()}
 
 
-def key(workloads: Iterable[wl.Workload],
+def key(workloads: Iterable[Workload],
         condition: Condition = Condition()) -> Key:
     """The same for runs of the same workloads, whatever their order."""
     return (*sorted(workload.pattern for workload in workloads),

@@ -14,7 +14,7 @@ import math
 from typing import Protocol
 
 from serifos.facts import names
-from serifos.facts import servers as sv
+from serifos.facts.servers import Attachment
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -247,7 +247,7 @@ class Cloud(Protocol):
         (``migration src for ID``).
         """
 
-    def attachments_of(self, volume_id: str) -> tuple[sv.Attachment, ...]:
+    def attachments_of(self, volume_id: str) -> tuple[Attachment, ...]:
         """The attachments of a volume, those that are not complete too."""
 
     def logical_volumes(self, pool: str) -> frozenset[str] | None:

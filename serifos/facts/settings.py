@@ -13,9 +13,12 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from serifos.facts import fields
-from serifos.facts import inventory as inv
+from serifos.facts.inventory import Inventory
+from serifos.facts.inventory import PoolStats
+from serifos.facts.inventory import Type
 from serifos.facts import names
-from serifos.facts import reason as rs
+from serifos.facts.reason import Code
+from serifos.facts.reason import Reason
 
 BALANCE = f'{names.PREFIX}balance'
 COOL_DOWN = f'{names.PREFIX}cool_down'
@@ -49,7 +52,7 @@ class TypeSettings(NamedTuple):
     faults: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, kind: inv.Type) -> TypeSettings:
+    def of(cls, kind: Type) -> TypeSettings:
         specs, faults = kind.extra_specs, list[str]()
         balance = _flag(specs, BALANCE, faults)
         cool_down_s = _number(specs, COOL_DOWN, 0, _TEN_YEARS_S, faults)
@@ -62,22 +65,22 @@ class TypeSettings(NamedTuple):
         return cls(kind.name, balance, cool_down_s, slo_us, min_gain,
                    tuple(faults))
 
-    def why_not(self, balance: bool = True) -> rs.Reason | None:
+    def why_not(self, balance: bool = True) -> Reason | None:
         """Why its volumes may not be moved, or None.
 
         :param balance: whether those may of which no type says anything
         """
         for fault in self.faults:
-            return rs.Reason(f'of its volume type {self.name}, {fault}',
-                             rs.Code.TYPE_FAULT)
+            return Reason(f'of its volume type {self.name}, {fault}',
+                          Code.TYPE_FAULT)
         if self.balance is False:
-            return rs.Reason(
+            return Reason(
                 f'its volume type {self.name} says {BALANCE} = false',
-                rs.Code.TYPE_LEFT_OUT)
+                Code.TYPE_LEFT_OUT)
         if self.balance is None and not balance:
-            return rs.Reason(
+            return Reason(
                 f'its volume type does not say {BALANCE} = true',
-                rs.Code.TYPE_NOT_OPTED_IN)
+                Code.TYPE_NOT_OPTED_IN)
         return None
 
     def sentences(self) -> Iterator[str]:
@@ -102,7 +105,7 @@ class PoolSettings(NamedTuple):
     faults: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, stats: inv.PoolStats) -> PoolSettings:
+    def of(cls, stats: PoolStats) -> PoolSettings:
         said, faults = stats.capabilities, list[str]()
         balance = _flag(said, POOL_BALANCE, faults)
         max_fill = _number(said, POOL_MAX_FILL, 0.01, 1, faults)
@@ -116,7 +119,7 @@ class PoolSettings(NamedTuple):
                    'until that is corrected.')
 
 
-def faults(inventory: inv.Inventory) -> Iterator[str]:
+def faults(inventory: Inventory) -> Iterator[str]:
     """What types and pools say that cannot be used, a sentence each."""
     for kind in inventory.types:
         yield from TypeSettings.of(kind).sentences()

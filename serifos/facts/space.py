@@ -10,8 +10,8 @@ from collections.abc import Sequence
 import dataclasses
 from typing import Protocol
 
-from serifos.facts import cluster as cl
-from serifos.facts import journal as jn
+from serifos.facts.cluster import Cluster
+from serifos.facts import journal
 from serifos.facts import times
 
 _DAY_S = 86400.0
@@ -86,7 +86,7 @@ class Homes(Protocol):
         """
 
 
-def moved(entries: Iterable[jn.Entry]) -> list[Moved]:
+def moved(entries: Iterable[journal.Entry]) -> list[Moved]:
     """The migrations of a journal that succeeded."""
     asked: dict[str, float] = {}
     found = []
@@ -94,7 +94,7 @@ def moved(entries: Iterable[jn.Entry]) -> list[Moved]:
         facts = entry.facts
         if entry.kind == 'request':
             asked[facts['volume']] = float(facts['size_gib'])
-        elif entry.kind == 'outcome' and facts['result'] in jn.MOVED and (
+        elif entry.kind == 'outcome' and facts['result'] in journal.MOVED and (
                 facts['volume'] in asked):
             found.append(Moved(
                 times.parse(entry.at), facts['source'], facts['target'],
@@ -102,13 +102,13 @@ def moved(entries: Iterable[jn.Entry]) -> list[Moved]:
     return found
 
 
-def homes(cluster: cl.Cluster) -> dict[str, Home]:
+def homes(cluster: Cluster) -> dict[str, Home]:
     """Where the volumes are, by their ids."""
     return {volume.id: Home(volume.pool, volume.size_gib)
             for volume in cluster.volumes}
 
 
-def used(cluster: cl.Cluster, moving: Collection[str], at: float) -> Used:
+def used(cluster: Cluster, moving: Collection[str], at: float) -> Used:
     """What is used of pools, but for those that take part in a migration.
 
     :param moving: pools of migrations that have no outcome yet
@@ -139,7 +139,7 @@ def growth(now: Used, before: Iterable[Used], moves: Sequence[Moved],
     return found
 
 
-def grown(cluster: cl.Cluster, by: Mapping[str, float]) -> cl.Cluster:
+def grown(cluster: Cluster, by: Mapping[str, float]) -> Cluster:
     """The cluster with the growth of its pools, GiB a day."""
     return dataclasses.replace(cluster, pools=tuple(
         dataclasses.replace(pool, growth_gib_day=by.get(pool.name))

@@ -18,16 +18,19 @@ from collections.abc import Iterable
 from collections.abc import Mapping
 import dataclasses
 
-from serifos.facts import caps as cp
-from serifos.facts import cluster as cl
-from serifos.facts import inventory as inv
+from serifos.facts.caps import Caps
+from serifos.facts.cluster import Cluster
+from serifos.facts.cluster import Volume
+from serifos.facts.inventory import BACK_END
+from serifos.facts.inventory import Inventory
+from serifos.facts.inventory import Record
 
 _LVM = 'LVMVolumeDriver:'
 """How the ``location_info`` of a backend begins that throttles nothing."""
 
 
-def caps(inventory: inv.Inventory,
-         volumes: Iterable[cl.Volume | inv.Record]) -> dict[str, cp.Caps]:
+def caps(inventory: Inventory,
+         volumes: Iterable[Volume | Record]) -> dict[str, Caps]:
     """Volume → its caps; those of a back end that has none are left out."""
     throttles = {
         pool.name: not str(pool.capabilities.get('location_info') or '')
@@ -36,17 +39,17 @@ def caps(inventory: inv.Inventory,
     for volume in volumes:
         kind = inventory.type_by_name.get(volume.volume_type or '')
         if kind is None or not kind.qos or (
-                kind.qos_consumer == inv.BACK_END
+                kind.qos_consumer == BACK_END
                 and not throttles.get(volume.pool or '', False)):
             continue
-        its = cp.Caps.of(kind.qos, volume.size_gib)
+        its = Caps.of(kind.qos, volume.size_gib)
         if its is not None:
             found[volume.id] = its
     return found
 
 
-def capped(cluster: cl.Cluster, known: Mapping[str, cp.Caps],
-           in_qemu: bool) -> cl.Cluster:
+def capped(cluster: Cluster, known: Mapping[str, Caps],
+           in_qemu: bool) -> Cluster:
     """The cluster with the caps of its volumes.
 
     :param in_qemu: whether latencies are those that QEMU sees
@@ -60,7 +63,7 @@ def capped(cluster: cl.Cluster, known: Mapping[str, cp.Caps],
     return dataclasses.replace(cluster, volumes=tuple(volumes))
 
 
-def _within(volume: cl.Volume, its: cp.Caps | None) -> cl.Volume:
+def _within(volume: Volume, its: Caps | None) -> Volume:
     seen = volume.workload
     if its is None:
         return volume
@@ -73,7 +76,7 @@ def _within(volume: cl.Volume, its: cp.Caps | None) -> cl.Volume:
         at_cap=its.throttles(seen))
 
 
-def _without_waiting(volumes: Iterable[cl.Volume]) -> Iterable[cl.Volume]:
+def _without_waiting(volumes: Iterable[Volume]) -> Iterable[Volume]:
     """The volumes, those at their caps with what the others' latency makes."""
     volumes = list(volumes)
     others: dict[str | None, list[tuple[float, float]]] = {}
@@ -92,7 +95,7 @@ def _without_waiting(volumes: Iterable[cl.Volume]) -> Iterable[cl.Volume]:
             volume.pool, latency_us.get(None))) if volume.at_cap else volume
 
 
-def _at(volume: cl.Volume, latency_us: float | None) -> cl.Volume:
+def _at(volume: Volume, latency_us: float | None) -> Volume:
     """A throttled volume whose requests take so long at the device."""
     seen = volume.workload
     if seen is None or latency_us is None:

@@ -22,80 +22,86 @@ from typing import TypeVar
 import fastjsonschema
 
 from serifos import errors
-from serifos.facts import cluster as cl
-from serifos.facts import dataset as ds
+from serifos.facts.cluster import Cluster
+from serifos.facts.cluster import CLUSTER_SCHEMA
+from serifos.facts.dataset import Dataset
+from serifos.facts.dataset import DATASET_SCHEMA
+from serifos.facts.dataset import Header
+from serifos.facts.dataset import Sample
 from serifos.files import atomic
 from serifos.files import jsonl
 from serifos.files import strict_json
-from serifos.model import model as mm
-from serifos.plan import plan as pl
+from serifos.model.model import Model
+from serifos.model.model import MODEL_SCHEMA
+from serifos.plan.plan import Plan
+from serifos.plan.plan import PLAN_SCHEMA
 
 T = TypeVar('T')
 
 _REMEDY = 'fix the file, or make it again'
 
 
-def read_model(path: str | os.PathLike[str]) -> mm.Model:
+def read_model(path: str | os.PathLike[str]) -> Model:
     """:raises InputError: where the file is missing or not a model"""
-    return read_document(path, 'model', mm.MODEL_SCHEMA, mm.Model.from_json)
+    return read_document(path, 'model', MODEL_SCHEMA, Model.from_json)
 
 
-def write_model(path: str | os.PathLike[str], model: mm.Model) -> None:
+def write_model(path: str | os.PathLike[str], model: Model) -> None:
     write_json(path, model.to_json())
 
 
-def read_cluster(path: str | os.PathLike[str]) -> cl.Cluster:
+def read_cluster(path: str | os.PathLike[str]) -> Cluster:
     """:raises InputError: where the file is missing or not a cluster"""
     return read_document(
-        path, 'cluster', cl.CLUSTER_SCHEMA, cl.Cluster.from_json)
+        path, 'cluster', CLUSTER_SCHEMA, Cluster.from_json)
 
 
-def write_cluster(path: str | os.PathLike[str], cluster: cl.Cluster) -> None:
+def write_cluster(path: str | os.PathLike[str], cluster: Cluster) -> None:
     write_json(path, cluster.to_json())
 
 
-def read_plan(path: str | os.PathLike[str]) -> pl.Plan:
+def read_plan(path: str | os.PathLike[str]) -> Plan:
     """:raises InputError: where the file is missing or not a plan"""
-    return read_document(path, 'plan', pl.PLAN_SCHEMA, pl.Plan.from_json)
+    return read_document(path, 'plan', PLAN_SCHEMA, Plan.from_json)
 
 
-def write_plan(path: str | os.PathLike[str], plan: pl.Plan) -> None:
+def write_plan(path: str | os.PathLike[str], plan: Plan) -> None:
     """A plan, validated on its way out: other programs read it."""
     write_json(path, _checked(path, 'plan', plan.to_json()))
 
 
-def read_dataset(path: str | os.PathLike[str]) -> ds.Dataset:
+def read_dataset(path: str | os.PathLike[str]) -> Dataset:
     """:raises InputError: where a line is cut short, broken or not ours"""
     text = atomic.read_text(path, 'dataset')
     if text.startswith('{\n') or '\n' not in text:
-        _refuse_of_another(path, text, ds.DATASET_SCHEMA)
+        _refuse_of_another(path, text, DATASET_SCHEMA)
     headers, samples = [], []
     for where, doc in jsonl.parse(text, path, _REMEDY):
         if not headers or 'schema' in doc:
-            _schema(where, doc, ds.DATASET_SCHEMA)
+            _schema(where, doc, DATASET_SCHEMA)
             _checked(where, 'dataset', doc)
-            headers.append(ds.Header.from_json(doc))
+            headers.append(Header.from_json(doc))
         else:
             _checked(where, 'run', doc)
             samples.append(_sample(where, doc))
     if not headers:
         raise errors.FormatError(
             f'{path} is empty; it should begin with a header of schema '
-            f'{ds.DATASET_SCHEMA}.')
+            f'{DATASET_SCHEMA}.')
     try:
-        return ds.Dataset.of(headers, samples)
+        return Dataset.of(headers, samples)
     except errors.InputError as exc:
         raise errors.InputError(f'{path}: {exc}') from None
 
 
-def _sample(where: object, doc: Mapping[str, Any]) -> ds.Sample:
+def _sample(where: object, doc: Mapping[str, Any]) -> Sample:
     try:
-        return ds.Sample.from_json(doc)
+        return Sample.from_json(doc)
     except errors.FormatError as exc:
         raise errors.FormatError(f'{where}: {exc}; {_REMEDY}.') from None
 
 
-def write_dataset(path: str | os.PathLike[str], dataset: ds.Dataset) -> None:
+def write_dataset(path: str | os.PathLike[str], dataset: Dataset) -> None:
     """A whole dataset, or nothing of it."""
     jsonl.write(path, [
         _checked(path, 'dataset', dataset.header.to_json()),
@@ -103,14 +109,14 @@ def write_dataset(path: str | os.PathLike[str], dataset: ds.Dataset) -> None:
           for sample in dataset.samples)])
 
 
-def resumed_dataset(path: str | os.PathLike[str], header: ds.Header
+def resumed_dataset(path: str | os.PathLike[str], header: Header
                     ) -> contextlib.AbstractContextManager[None]:
     """A dataset to append to, as :func:`.jsonl.resumed`."""
     return jsonl.resumed(
         path, _checked(path, 'dataset', header.to_json()), 'build')
 
 
-def append_sample(path: str | os.PathLike[str], sample: ds.Sample) -> None:
+def append_sample(path: str | os.PathLike[str], sample: Sample) -> None:
     """One finished run, on disk before this returns."""
     jsonl.append(path, _checked(path, 'run', sample.to_json()))
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import gzip
 import os
 
-from serifos.facts import history as hs
+from serifos.facts.history import Series
 from serifos.files import atomic
 
 COLUMNS = ('volume', 'begin', 'seconds', 'read_iops', 'write_iops',
@@ -22,7 +22,7 @@ def header() -> str:
     return ','.join((*COLUMNS, SIZE)) + '\n'
 
 
-def lines(series: hs.Series,
+def lines(series: Series,
           size_gib: Mapping[str, float]) -> Iterator[str]:
     """A line for each volume and slot of which anything was seen.
 

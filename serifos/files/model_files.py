@@ -15,7 +15,7 @@ from serifos import errors
 from serifos.facts import fields
 from serifos.facts import names
 from serifos.files import documents
-from serifos.model import model as mm
+from serifos.model.model import Model
 
 Directory = str | os.PathLike[str]
 
@@ -35,7 +35,7 @@ def stems(directory: Directory) -> frozenset[str]:
         if ending == '.json' and names.model_fault(stem) is None)
 
 
-def read(directory: Directory, stem: str) -> mm.Model:
+def read(directory: Directory, stem: str) -> Model:
     """The model of latency with this name.
 
     :raises InputError: where there is none; the sentence names the file
@@ -57,7 +57,7 @@ def read(directory: Directory, stem: str) -> mm.Model:
 
 
 def readable(directory: Directory, wanted: Iterable[str]
-             ) -> tuple[dict[str, mm.Model], dict[str, str]]:
+             ) -> tuple[dict[str, Model], dict[str, str]]:
     """The models with these names, and why not the others, each by name."""
     models, broken = {}, {}
     for stem in sorted(wanted):

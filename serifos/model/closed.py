@@ -15,16 +15,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 import dataclasses
 
-from serifos.facts import workload as wl
-from serifos.model import model as mm
+from serifos.facts import workload
+from serifos.model.model import Model
 
 _STEPS = 200
 _CLOSE = 1e-6  # of the requesters
 _LONE = 1.0  # request outstanding while it is in service
 
 
-def settled(model: mm.Model,
-            workloads: Sequence[wl.Workload]) -> list[wl.Workload]:
+def settled(model: Model,
+            workloads: Sequence[workload.Workload]) -> list[workload.Workload]:
     """The workloads as they stay together, none of them with a think time.
 
     :param model: of a latency
@@ -49,7 +49,8 @@ def settled(model: mm.Model,
     return now
 
 
-def together(model: mm.Model, workloads: Sequence[wl.Workload]) -> wl.Load:
+def together(model: Model,
+             workloads: Sequence[workload.Workload]) -> workload.Load:
     """The Load of workloads: of those that hardly ask where no other does.
 
     A request in service is outstanding itself: where less than one is in the
@@ -63,7 +64,7 @@ def together(model: mm.Model, workloads: Sequence[wl.Workload]) -> wl.Load:
         w for w in workloads if w.outstanding]
     total = sum(w.outstanding for w in asking)
     fitted, _ = model.range.get('iodepth', (_LONE, _LONE))
-    served = max(total, min(_LONE, max(fitted, wl.ACTIVE_FLOOR)))
-    return sum((wl.Load.of(
+    served = max(total, min(_LONE, max(fitted, workload.ACTIVE_FLOOR)))
+    return sum((workload.Load.of(
         dataclasses.replace(w, iodepth=w.outstanding / total * served),
-        bool(model.outside(w)), floor=0.0) for w in asking), wl.Load())
+        bool(model.outside(w)), floor=0.0) for w in asking), workload.Load())

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from serifos import errors
-from serifos.facts import dataset as ds
+from serifos.facts import dataset
 
 _MOST = 2
 
@@ -42,7 +42,7 @@ class Conditions:
         return dataclasses.replace(self, values=self.values[list(which)])
 
 
-def of(runs: Sequence[ds.Condition]) -> Conditions | None:
+def of(runs: Sequence[dataset.Condition]) -> Conditions | None:
     """The conditions of runs, None where they do not vary.
 
     :raises InputError: where they are of more schedulers than two
@@ -66,7 +66,7 @@ def of(runs: Sequence[ds.Condition]) -> Conditions | None:
     return Conditions(values, tuple(every) if both else ())
 
 
-def of_model(runs: Sequence[ds.Condition],
+def of_model(runs: Sequence[dataset.Condition],
              parameters: Mapping[str, Any]) -> Conditions | None:
     """The conditions of runs in the numbers of a model's parameters.
 
@@ -97,4 +97,4 @@ def under(parameters: Mapping[str, Any],
 
     :param row: of :attr:`Conditions.values`
     """
-    return {**parameters, 'at': dict(zip(ds.CONDITIONS, map(float, row)))}
+    return {**parameters, 'at': dict(zip(dataset.CONDITIONS, map(float, row)))}

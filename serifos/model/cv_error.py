@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from serifos.facts import dataset as ds
+from serifos.facts.dataset import Sample
 from serifos.model import fit_runs
 from serifos.model import held_out
 from serifos.model import quality
@@ -18,7 +18,7 @@ _SETTINGS = {'members': 1}  # between runs there is less time than for a fit
 _FOLDS = 5
 
 
-def error(samples: Sequence[ds.Sample], seed: int = 0) -> float:
+def error(samples: Sequence[Sample], seed: int = 0) -> float:
     """The cross-validated mean relative error, a fraction."""
     data = fit_runs.runs(samples)
     return quality.mre(data.y, quality.held_out(

@@ -11,14 +11,15 @@ from typing import Any
 import numpy as np
 
 from serifos import errors
-from serifos.facts import dataset as ds
-from serifos.facts import hot_by as hb
+from serifos.facts.dataset import Dataset
+from serifos.facts.dataset import Sample
+from serifos.facts import hot_by
 from serifos.model import choice
-from serifos.model import conditions as mc
+from serifos.model.conditions import of_model
 from serifos.model import fit_runs
-from serifos.model import held_out as ho
+from serifos.model import held_out as held_out_runs
 from serifos.model import kinds
-from serifos.model import model as mm
+from serifos.model.model import Model
 from serifos.model import parameter
 from serifos.model import quality
 
@@ -29,11 +30,11 @@ LEAST_RUNS = 6
 """The least number of different runs that a model is fitted to."""
 
 
-def fit(dataset: ds.Dataset, kind: str = 'auto', name: str = 'model',
+def fit(dataset: Dataset, kind: str = 'auto', name: str = 'model',
         predicts: str = 'latency_us', seed: int = 0,
         dataset_facts: Mapping[str, Any] | None = None,
         settings: Mapping[str, float] | None = None,
-        held_out: Mapping[str, ho.HeldOut] | None = None) -> mm.Model:
+        held_out: Mapping[str, held_out_runs.HeldOut] | None = None) -> Model:
     """A model of the dataset's valid round.
 
     :param kind: a kind, or auto: as :func:`.choice.choose` says
@@ -54,11 +55,12 @@ def fit(dataset: ds.Dataset, kind: str = 'auto', name: str = 'model',
     held_out = held_out or predictions(data, kind, given, seed)
     chosen = choice.choose(data, held_out)
     best = chosen.kind
-    parameters = ho.parameters(best, data, given)
-    return mm.Model(
+    parameters = held_out_runs.parameters(best, data, given)
+    return Model(
         name=name, kind=best, predicts=predicts, parameters=parameters,
         range=_range(valid, data.counts),
-        quality={**ho.summary(best, parameters, data, held_out[best]),
+        quality={**held_out_runs.summary(best, parameters, data,
+                                         held_out[best]),
                  'mre_by_kind': dict(chosen.mre),
                  **({'why': chosen.why} if kind == 'auto' else {})},
         device=dict(dataset.header.device),
@@ -69,16 +71,17 @@ def fit(dataset: ds.Dataset, kind: str = 'auto', name: str = 'model',
 
 def predictions(data: fit_runs.Runs, kind: str = 'auto',
                 given: Mapping[str, float] | None = None,
-                seed: int = 0) -> dict[str, ho.HeldOut]:
+                seed: int = 0) -> dict[str, held_out_runs.HeldOut]:
     """Those on held-out runs of each kind that :func:`fit` tries."""
     tried = (kind,) if kind != 'auto' else tuple(
         k for k in AUTO if data.predicts in fit_runs.OF_TENANTS
         or not kinds.of(k).tenants)
-    return {k: ho.predictions(k, data, given or {}, seed) for k in tried}
+    return {k: held_out_runs.predictions(k, data, given or {}, seed)
+            for k in tried}
 
 
-def with_tails(model: mm.Model, dataset: ds.Dataset, kind: str = 'auto',
-               seed: int = 0) -> mm.Model:
+def with_tails(model: Model, dataset: Dataset, kind: str = 'auto',
+               seed: int = 0) -> Model:
     """The model with models of the 99th percentiles of reads and of writes.
 
     :param dataset: the runs that the model was fitted to
@@ -87,10 +90,10 @@ def with_tails(model: mm.Model, dataset: ds.Dataset, kind: str = 'auto',
     """
     return dataclasses.replace(model, tails={
         figure: fit(dataset, kind, model.name, figure, seed)
-        for figure in hb.TAILS.values()})
+        for figure in hot_by.TAILS.values()})
 
 
-def _range(samples: Sequence[ds.Sample], counts: Sequence[int]
+def _range(samples: Sequence[Sample], counts: Sequence[int]
            ) -> dict[str, tuple[float, float]]:
     """The least and the greatest, of active workloads."""
     workloads = [w for sample in samples for w in sample.tenants
@@ -123,7 +126,7 @@ class Check:
     tails: Mapping[str, float] = dataclasses.field(default_factory=dict)
 
 
-def check(model: mm.Model, dataset: ds.Dataset) -> Check:
+def check(model: Model, dataset: Dataset) -> Check:
     """The error of a model on the valid round of any dataset.
 
     :raises InputError: where no run has the figure that it predicts
@@ -133,17 +136,17 @@ def check(model: mm.Model, dataset: ds.Dataset) -> Check:
         raise errors.InputError(
             f'No run of the dataset has a {model.predicts}, which the model '
             'predicts.')
-    conditions = mc.of_model(
+    conditions = of_model(
         [sample.condition for sample in data.samples], model.parameters)
     predicted = (
         np.array([model.predict(load) for load in data.loads])
-        if conditions is None else ho.predicted(
+        if conditions is None else held_out_runs.predicted(
             model.kind, model.parameters,
             dataclasses.replace(data, conditions=conditions)))
     tenants = data.tenants
     seen = (predicted[tenants.run] if conditions is not None else
-            ho.tenants_of(model.predictor, data.vectors[tenants.run],
-                          tenants.own))
+            held_out_runs.tenants_of(
+                model.predictor, data.vectors[tenants.run], tenants.own))
     return Check(quality.mre(data.y, predicted),
                  quality.mre_by(data.counts, data.y, predicted),
                  quality.mre(tenants.y, seen) if len(seen) else None,

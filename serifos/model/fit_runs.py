@@ -12,9 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from serifos import errors
-from serifos.facts import dataset as ds
-from serifos.facts import workload as wl
-from serifos.model import conditions as mc
+from serifos.facts import dataset
+from serifos.facts.workload import FEATURES
+from serifos.facts.workload import Load
+from serifos.facts.workload import Workload
+from serifos.model import conditions
+from serifos.model.conditions import Conditions
 from serifos.model import kinds
 from serifos.model import quality
 from serifos.model import rates
@@ -30,12 +33,12 @@ class Runs:
     :param conditions: in numbers, where they vary
     """
 
-    loads: tuple[wl.Load, ...]
+    loads: tuple[Load, ...]
     y: Floats
     keys: tuple[Any, ...]
-    samples: tuple[ds.Sample, ...] = ()
+    samples: tuple[dataset.Sample, ...] = ()
     predicts: str = 'latency_us'
-    conditions: mc.Conditions | None = None
+    conditions: Conditions | None = None
 
     @property
     def counts(self) -> list[int]:
@@ -75,19 +78,19 @@ class Runs:
                     self.conditions and self.conditions.some(which))
 
     @functools.cached_property
-    def seen(self) -> tuple[tuple[tuple[wl.Workload, kinds.Seen], ...], ...]:
+    def seen(self) -> tuple[tuple[tuple[Workload, kinds.Seen], ...], ...]:
         """Of each run its tenants and what they saw of ``predicts``."""
         return tuple(_seen(s, self.predicts) for s in self.samples)
 
     @functools.cached_property
     def tenants(self) -> Tenants:
         """What each tenant saw, where it is known."""
-        found = [(run, wl.Load.of(workload, floor=0.0).vector,
+        found = [(run, Load.of(workload, floor=0.0).vector,
                   saw.latency_us) for run, of_run in enumerate(self.seen)
                  for workload, saw in of_run if saw.latency_us]
         run, own, y = zip(*found) if found else ((), (), ())
         return Tenants(np.array(run, int), np.array(own, float).reshape(
-            -1, len(wl.FEATURES)), np.array(y, float))
+            -1, len(FEATURES)), np.array(y, float))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -104,7 +107,8 @@ class Tenants:
     y: Floats
 
 
-def runs(samples: Sequence[ds.Sample], predicts: str = 'latency_us') -> Runs:
+def runs(samples: Sequence[dataset.Sample],
+         predicts: str = 'latency_us') -> Runs:
     """The runs that have the figure to predict.
 
     :raises InputError: where the name is not a figure
@@ -115,7 +119,7 @@ def runs(samples: Sequence[ds.Sample], predicts: str = 'latency_us') -> Runs:
         tuple(load for _, load in having),
         np.array([_measured(s, predicts) for s, _ in having], float),
         tuple(s.key for s, _ in having), samples, predicts,
-        mc.of([s.condition for s in samples]))
+        conditions.of([s.condition for s in samples]))
 
 
 OF_TENANTS = {
@@ -128,7 +132,7 @@ OF_TENANTS = {
 of its reads, of its writes."""
 
 
-def _measured(sample: ds.Sample, predicts: str) -> float | None:
+def _measured(sample: dataset.Sample, predicts: str) -> float | None:
     """The mean over the tenants that the Load counts: the active ones."""
     active = [workload.is_active() for workload in sample.tenants]
     seen = [saw[predicts] for saw, its in zip(sample.seen, active)
@@ -141,8 +145,8 @@ def _measured(sample: ds.Sample, predicts: str) -> float | None:
 _COUNTED = {'read': 'sum_q_r', 'write': 'sum_q_w'}
 
 
-def _seen(sample: ds.Sample, predicts: str
-          ) -> tuple[tuple[wl.Workload, kinds.Seen], ...]:
+def _seen(sample: dataset.Sample, predicts: str
+          ) -> tuple[tuple[Workload, kinds.Seen], ...]:
     """The tenants of a run and what they saw, where the run says so."""
     names = OF_TENANTS.get(predicts, ())
     return tuple(
@@ -150,8 +154,8 @@ def _seen(sample: ds.Sample, predicts: str
         for workload, saw in zip(sample.tenants, sample.seen)) if names else ()
 
 
-def usable(samples: Sequence[ds.Sample],
-           predicts: str) -> list[tuple[ds.Sample, wl.Load]]:
+def usable(samples: Sequence[dataset.Sample],
+           predicts: str) -> list[tuple[dataset.Sample, Load]]:
     """The runs that :func:`runs` takes, with their Loads.
 
     Runs whose tenants are all idle (long thinktimes) are left out, and those
@@ -159,11 +163,11 @@ def usable(samples: Sequence[ds.Sample],
 
     :raises InputError: where the name is not a figure
     """
-    if predicts not in ds.FIGURES:
+    if predicts not in dataset.FIGURES:
         raise errors.InputError(
             f'{predicts} is not a figure of a run; choose one of '
-            f'{", ".join(ds.FIGURES)}.')
-    loads = [sum(map(wl.Load.of, s.tenants), wl.Load()) for s in samples]
+            f'{", ".join(dataset.FIGURES)}.')
+    loads = [sum(map(Load.of, s.tenants), Load()) for s in samples]
     counted = _COUNTED.get(predicts.partition('_')[0], 'count')
     return [(s, load) for s, load in zip(samples, loads)
             if getattr(load, counted) and s.figure(predicts)]

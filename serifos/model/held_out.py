@@ -13,12 +13,12 @@ import numpy as np
 import numpy.typing as npt
 
 from serifos.facts import hot_by
-from serifos.facts import workload as wl
-from serifos.model import conditions as mc
+from serifos.facts import workload
+from serifos.model import conditions
 from serifos.model import fit_runs
 from serifos.model import kinds
 from serifos.model.linear import predict as linear
-from serifos.model import model as mm
+from serifos.model import model
 from serifos.model import quality
 
 Floats = npt.NDArray[np.float64]
@@ -98,7 +98,7 @@ def predicted(kind: str, parameters: Mapping[str, Any],
     for row in np.unique(data.conditions.values, axis=0):
         here = (data.conditions.values == row).all(axis=1)
         found[here] = kinds.predictor(
-            kind, mc.under(parameters, row)).many(vectors[here])
+            kind, conditions.under(parameters, row)).many(vectors[here])
     return found
 
 
@@ -157,7 +157,7 @@ def _deviations(name: str, loads: Floats, measured: Floats,
     """
     if log_std is None or not len(measured):
         return {}
-    light = loads[:, wl.FEATURES.index('sum_iodepth')] < mm.LIGHT
+    light = loads[:, workload.FEATURES.index('sum_iodepth')] < model.LIGHT
     least = min(len({*map(tuple, loads[of])}) for of in (light, ~light))
     parts = {name: ~light, f'light_{name}': light} if (
         least >= _LEAST_PART) else {

@@ -21,7 +21,8 @@ from typing import runtime_checkable
 from typing import TYPE_CHECKING
 
 from serifos import errors
-from serifos.facts import workload as wl
+from serifos.facts.workload import Load
+from serifos.facts.workload import Workload
 from serifos.model import parameter
 from serifos import plugins
 
@@ -29,8 +30,8 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from serifos.facts import dataset as ds
-    from serifos.model import conditions as mc
+    from serifos.facts.dataset import Sample
+    from serifos.model.conditions import Conditions
 
 LOG = logging.getLogger(__name__)
 
@@ -40,7 +41,7 @@ _REMOVED = ('hybrid',)
 class Predictor(Protocol):
     """A fitted model, ready to predict."""
 
-    def predict(self, load: wl.Load) -> float:
+    def predict(self, load: Load) -> float:
         """The prediction for a Load, never negative; 0 for a count of 0."""
 
     def many(self, loads: npt.NDArray[np.float64]
@@ -55,7 +56,7 @@ class Predictor(Protocol):
         :returns: float[n]
         """
 
-    def work(self, load: wl.Load) -> float:
+    def work(self, load: Load) -> float:
         """About how many multiplications :meth:`predict` takes for this."""
 
     @property
@@ -101,21 +102,21 @@ class TenantPredictor(Predictor, Protocol):
     What it predicts of a Load is the mean over the tenants of that Load.
     """
 
-    def log_std(self, load: wl.Load) -> float:
+    def log_std(self, load: Load) -> float:
         """The standard deviation of the log latency of a new run."""
 
     def log_std_many(self, loads: npt.NDArray[np.float64]
                      ) -> npt.NDArray[np.float64]:
         """The same for many Loads, as :meth:`many` takes them: float[n]."""
 
-    def tenant(self, load: wl.Load, workload: wl.Workload) -> Seen:
+    def tenant(self, load: Load, workload: Workload) -> Seen:
         """What a workload sees in a pool of a Load, itself included."""
 
-    def tenant_log_std(self, load: wl.Load, workload: wl.Workload) -> float:
+    def tenant_log_std(self, load: Load, workload: Workload) -> float:
         """The standard deviation of the log of what it sees."""
 
-    def means(self, load: wl.Load,
-              several: Iterable[wl.Load]) -> list[float]:
+    def means(self, load: Load,
+              several: Iterable[Load]) -> list[float]:
         """The mean over any tenants of what each sees in a pool of a Load.
 
         :param several: for each mean, the sum of the Loads of the tenants
@@ -188,12 +189,12 @@ class Kind:
     conditions: bool = False
     distributions: bool = False
 
-    def fit(self, loads: Sequence[wl.Load], y: npt.NDArray[np.float64],
+    def fit(self, loads: Sequence[Load], y: npt.NDArray[np.float64],
             given: Mapping[str, float],
-            seen: Sequence[Sequence[tuple[wl.Workload, Seen]]] = (),
+            seen: Sequence[Sequence[tuple[Workload, Seen]]] = (),
             predicts: str = 'latency_us',
-            conditions: mc.Conditions | None = None,
-            samples: Sequence[ds.Sample] = ()) -> Mapping[str, Any]:
+            conditions: Conditions | None = None,
+            samples: Sequence[Sample] = ()) -> Mapping[str, Any]:
         """:raises InputError: where a setting is unknown or out of range"""
         settings = parameter.settings(self.settings, given)
         more: dict[str, Any] = (

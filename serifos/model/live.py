@@ -16,12 +16,13 @@ import dataclasses
 import numpy as np
 
 from serifos import errors
-from serifos.facts import dataset as ds
-from serifos.facts import history as hs
-from serifos.facts import workload as wl
+from serifos.facts.dataset import Dataset
+from serifos.facts.dataset import Sample
+from serifos.facts.history import Series
+from serifos.facts import workload
 from serifos.model import fit
 from serifos.model import fit_runs
-from serifos.model import model as mm
+from serifos.model.model import Model
 
 FIT_SHARE = 2 / 3
 """Of the runs, the oldest: to these a model is fitted that is then held
@@ -41,8 +42,8 @@ class Pool:
     begin: float = 0.0
 
 
-def runs(series: hs.Series, pools: Sequence[Pool],
-         floor: float = wl.ACTIVE_FLOOR) -> list[ds.Sample]:
+def runs(series: Series, pools: Sequence[Pool],
+         floor: float = workload.ACTIVE_FLOOR) -> list[Sample]:
     """The runs of slots, the oldest first."""
     place = {volume: i for i, volume in enumerate(series.volumes)}
     columns = [np.array([place[volume] for volume in pool.volumes], int)
@@ -63,15 +64,15 @@ def runs(series: hs.Series, pools: Sequence[Pool],
     return found
 
 
-def _run(figures: Mapping[str, Sequence[float]]) -> ds.Sample:
+def _run(figures: Mapping[str, Sequence[float]]) -> Sample:
     seen = tuple({'latency_us': us, 'iops': iops, 'read_iops': reads,
                   'write_iops': writes} for us, iops, reads, writes in zip(
         figures['latency_us'], figures['iops'], figures['read_iops'],
         figures['write_iops']))
-    workloads = tuple(map(wl.Workload, figures['write_pct'],
+    workloads = tuple(map(workload.Workload, figures['write_pct'],
                           figures['block_kib'], figures['outstanding']))
-    return ds.Sample(workloads, float(np.mean(figures['latency_us'])),
-                     seen=seen)
+    return Sample(workloads, float(np.mean(figures['latency_us'])),
+                  seen=seen)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -86,7 +87,7 @@ class Refined:
         out: the least, the mean, the greatest
     """
 
-    model: mm.Model
+    model: Model
     runs: tuple[int, int]
     error: tuple[float, float]
     ratio: tuple[float, float, float]
@@ -96,7 +97,7 @@ class Refined:
         return self.error[1] < self.error[0]
 
 
-def refined(model: mm.Model, dataset: ds.Dataset, kind: str | None = None,
+def refined(model: Model, dataset: Dataset, kind: str | None = None,
             seed: int = 0) -> Refined:
     """A model fitted again, and how both do on the newest third of the runs.
 
@@ -115,7 +116,7 @@ def refined(model: mm.Model, dataset: ds.Dataset, kind: str | None = None,
             f'{len(samples)} live runs are too few to fit a model and to '
             f'hold it against others; {3 * fit.LEAST_RUNS} are needed.')
 
-    def fitted(data: ds.Dataset) -> mm.Model:
+    def fitted(data: Dataset) -> Model:
         return dataclasses.replace(fit.fit(
             data, kind or model.kind, model.name, model.predicts, seed,
             {'live': True}), best=model.best)
@@ -130,7 +131,7 @@ def refined(model: mm.Model, dataset: ds.Dataset, kind: str | None = None,
         (min(ratio), float(np.mean(ratio)), max(ratio)))
 
 
-def _ratios(model: mm.Model, other: mm.Model, dataset: ds.Dataset,
+def _ratios(model: Model, other: Model, dataset: Dataset,
             predicts: str) -> Iterator[float]:
     for load in fit_runs.runs(dataset.valid(), predicts).loads:
         yield other.predict(load) / max(model.predict(load), 1e-9)

@@ -16,7 +16,9 @@ from typing import Any
 
 from serifos.facts import fields
 from serifos.facts import hot_by
-from serifos.facts import workload as wl
+from serifos.facts.workload import ACTIVE_FLOOR
+from serifos.facts.workload import Load
+from serifos.facts.workload import Workload
 from serifos.model import kinds
 from serifos.model import rates
 
@@ -75,13 +77,13 @@ class Model:
     def predictor(self) -> kinds.Predictor:
         return kinds.predictor(self.kind, self.parameters)
 
-    def load(self, workloads: Iterable[wl.Workload | None],
-             floor: float = wl.ACTIVE_FLOOR) -> wl.Load:
+    def load(self, workloads: Iterable[Workload | None],
+             floor: float = ACTIVE_FLOOR) -> Load:
         """The sum of the workloads, those outside the range counted."""
-        return sum((wl.Load.of(w, bool(w and self.outside(w)), floor)
-                    for w in workloads), wl.Load())
+        return sum((Load.of(w, bool(w and self.outside(w)), floor)
+                    for w in workloads), Load())
 
-    def predict(self, load: wl.Load) -> float:
+    def predict(self, load: Load) -> float:
         """µs (or the unit of ``predicts``); 0 for a count of 0."""
         return max(self.predictor.predict(load), self.best.least(load))
 
@@ -90,18 +92,18 @@ class Model:
         """Whether the kind tells what each tenant sees."""
         return isinstance(self.predictor, kinds.TenantPredictor)
 
-    def tenant(self, load: wl.Load, workload: wl.Workload) -> kinds.Seen:
+    def tenant(self, load: Load, workload: Workload) -> kinds.Seen:
         """What a workload sees in a pool of a Load, itself included.
 
         The mean of the pool where the kind does not tell more.
         """
         if isinstance(self.predictor, kinds.TenantPredictor):
-            own = wl.Load.of(workload, floor=0.0)
+            own = Load.of(workload, floor=0.0)
             return self.predictor.tenant(load, workload).at_least(
                 self.best.least(load, own))
         return kinds.Seen(self.predict(load))
 
-    def tenant_interval(self, load: wl.Load, workload: wl.Workload
+    def tenant_interval(self, load: Load, workload: Workload
                         ) -> tuple[float, float] | None:
         """The 90 % interval of what a workload sees; None where unknown."""
         middle = self.tenant(load, workload).latency_us
@@ -113,7 +115,7 @@ class Model:
         low, high = (middle * math.exp(end * log_std) for end in ends)
         return low, high
 
-    def outside(self, workload: wl.Workload) -> tuple[str, ...]:
+    def outside(self, workload: Workload) -> tuple[str, ...]:
         """The inputs of a workload that lie outside the training range."""
         q = workload.outstanding
         inputs = {'write_pct': workload.write_pct,
@@ -137,7 +139,7 @@ class Model:
         least, greatest = self.covered.get(name, (value, value))
         return least <= value <= greatest
 
-    def extrapolates(self, load: wl.Load) -> bool:
+    def extrapolates(self, load: Load) -> bool:
         """Whether a Load lies outside of the training range."""
         return load.count > 0 and bool(
             load.outside or not self._covers('count', load.count))
@@ -156,7 +158,7 @@ class Model:
         half = self.quality.get('mre', 0.0) * P90_OF_MAE
         return max(-1.0, -half), half
 
-    def interval(self, load: wl.Load) -> tuple[float, float]:
+    def interval(self, load: Load) -> tuple[float, float]:
         """The 90 % prediction interval, in the unit of ``predicts``."""
         middle = self.predict(load)
         if self.deviations is not None:
@@ -185,12 +187,12 @@ class Model:
         return self.quality.get(f'light_{name}', found) if (
             outstanding < LIGHT) else found
 
-    def plan(self, load: wl.Load) -> float:
+    def plan(self, load: Load) -> float:
         """The latency for planning: the upper end when extrapolating."""
         return self.predict(load) * self._above(load)
 
-    def seen(self, load: wl.Load,
-             several: Sequence[wl.Load]) -> list[float]:
+    def seen(self, load: Load,
+             several: Sequence[Load]) -> list[float]:
         """The latencies for planning that tenants see in the mean, µs.
 
         That of the pool where the kind does not tell tenants apart.
@@ -204,7 +206,7 @@ class Model:
                 for mean, own in zip(
                     self.predictor.means(load, several), several)]
 
-    def _above(self, load: wl.Load) -> float:
+    def _above(self, load: Load) -> float:
         """How far planning is above the prediction: a factor."""
         return self.above if self.extrapolates(load) else 1.0
 
@@ -217,7 +219,7 @@ class Model:
         """
         return 1 + max(0.0, self.relative_interval[1])
 
-    def work(self, load: wl.Load) -> float:
+    def work(self, load: Load) -> float:
         """About how many multiplications :meth:`plan` takes for a Load."""
         return self.predictor.work(load)
 

@@ -25,9 +25,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from serifos.facts import hot_by as hb
-from serifos.facts import workload as wl
-from serifos.model import model as mm
+from serifos.facts.hot_by import BUSY
+from serifos.facts import workload
+from serifos.model.model import Model
 from serifos.model import pool_models
 from serifos.model.pool_models import Floats
 from serifos.model.pool_models import Ints
@@ -45,17 +45,17 @@ class BusyFleet(pool_models.Fleet):
     of a pool is their sum, µs of each second.
     """
 
-    hot_by = hb.BUSY
+    hot_by = BUSY
 
-    def __init__(self, models: Sequence[mm.Model | None],
-                 floor: float = wl.ACTIVE_FLOOR) -> None:
+    def __init__(self, models: Sequence[Model | None],
+                 floor: float = workload.ACTIVE_FLOOR) -> None:
         super().__init__(models, floor, squares=False)
         self._first = self.features
         self.features += len(self._models)
         self._alone = [pool_models.Fleet([model], 0.0, squares=False)
                        for model in self._models]
 
-    def loads(self, workloads: Iterable[wl.Workload | None]) -> Floats:
+    def loads(self, workloads: Iterable[workload.Workload | None]) -> Floats:
         """As of the parent; without a rate by outstanding I/Os."""
         seen = [*workloads]
         patterns = np.array([
@@ -81,12 +81,12 @@ class BusyFleet(pool_models.Fleet):
     def _with_parts(self, loads: Floats, patterns: Floats) -> Floats:
         for column, (model, alone) in enumerate(
                 zip(self._models, self._alone), self._first):
-            part = np.rint(wl.GRID * self._part(
-                model, alone, patterns)) / wl.GRID
+            part = np.rint(workload.GRID * self._part(
+                model, alone, patterns)) / workload.GRID
             loads[:, column] = np.where(loads[:, 0] > 0, part, 0.0)
         return loads
 
-    def _part(self, model: mm.Model, alone: pool_models.Fleet,
+    def _part(self, model: Model, alone: pool_models.Fleet,
               patterns: Floats) -> Floats:
         """float[n]: the part of its time, which is none without a rate."""
         known, q = patterns.copy(), patterns[:, 2]
@@ -95,7 +95,7 @@ class BusyFleet(pool_models.Fleet):
                 name, (0.0, np.inf)))
         first = np.zeros(len(known), np.intp)
         most = max(1.0, model.range.get(
-            'iodepth', (wl.DEFAULT_IODEPTH,) * 2)[1])
+            'iodepth', (workload.DEFAULT_IODEPTH,) * 2)[1])
         known[:, 2] = most
         service_us = alone.latency(first, alone.patterns(known)) / most
         rate, unknown = patterns[:, _RATE].copy(), np.isnan(

@@ -15,11 +15,12 @@ import functools
 import numpy as np
 import numpy.typing as npt
 
-from serifos.facts import hot_by as hb
-from serifos.facts import workload as wl
+from serifos.facts.hot_by import LATENCY
+from serifos.facts import workload
 from serifos.model import kinds
 from serifos.model.linear import predict as linear
-from serifos.model import model as mm
+from serifos.model.model import LIGHT
+from serifos.model.model import Model
 from serifos.model import pool_squares
 from serifos.model import rates
 from serifos.model.tenant import arithmetic
@@ -27,16 +28,16 @@ from serifos.model.tenant import arithmetic
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.intp]
 
-_COMMON = tuple(name for name in wl.FEATURES if name != 'outside')
+_COMMON = tuple(name for name in workload.FEATURES if name != 'outside')
 COMMON = len(_COMMON)
 """Features of a Load that every model reads; they come first."""
 
 _OF = arithmetic.arrays()
-_Q, _READ, _WRITTEN = map(wl.FEATURES.index, (
+_Q, _READ, _WRITTEN = map(workload.FEATURES.index, (
     'sum_iodepth', 'sum_q_s_r', 'sum_q_s_w'))
 
 _NONE = linear.Linear({}, {})
-_ABSENT = wl.Workload(0.0, 0.0, iodepth=-1.0)
+_ABSENT = workload.Workload(0.0, 0.0, iodepth=-1.0)
 
 
 class Fleet:
@@ -53,12 +54,12 @@ class Fleet:
     :param squares: whether with these columns, which :meth:`figure` takes
     """
 
-    hot_by = hb.LATENCY
+    hot_by = LATENCY
 
-    def __init__(self, models: Sequence[mm.Model | None],
-                 floor: float = wl.ACTIVE_FLOOR,
+    def __init__(self, models: Sequence[Model | None],
+                 floor: float = workload.ACTIVE_FLOOR,
                  squares: bool = True) -> None:
-        distinct: list[mm.Model] = []
+        distinct: list[Model] = []
         for model in models:
             if model is not None and not any(m is model for m in distinct):
                 distinct.append(model)
@@ -97,7 +98,7 @@ class Fleet:
                 self._squares[kind] = its, predictor
                 self.features = its.end
 
-    def loads(self, workloads: Iterable[wl.Workload | None]) -> Floats:
+    def loads(self, workloads: Iterable[workload.Workload | None]) -> Floats:
         """The Load of each workload, a row each: float[n, features]."""
         return self._loads(
             _columns([_ABSENT if w is None else w for w in workloads]))
@@ -115,10 +116,10 @@ class Fleet:
     def _loads(self, seen: dict[str, Floats]) -> Floats:
         found = np.zeros((len(seen['iodepth']), self.features))
         found[:, 0] = seen['iodepth'] >= self._floor
-        for column, values in enumerate(wl.products(
+        for column, values in enumerate(workload.products(
                 seen['write_pct'], seen['block_kib'], seen['iodepth'],
                 seen['random_pct']), 1):
-            found[:, column] = np.rint(values * wl.GRID) / wl.GRID
+            found[:, column] = np.rint(values * workload.GRID) / workload.GRID
         for column, model in enumerate(self._models, COMMON):
             found[:, column] = ~functools.reduce(np.logical_and, (
                 (seen[name] >= least) & (seen[name] <= greatest)
@@ -239,14 +240,14 @@ class Fleet:
         :param loads: float[n, features]
         """
         slot, found = self._slot[pools], np.full((len(pools), 2), np.nan)
-        light = loads[:, _COMMON.index('sum_iodepth')] < mm.LIGHT
+        light = loads[:, _COMMON.index('sum_iodepth')] < LIGHT
         for one, model in enumerate(self._models):
             its = np.flatnonzero(slot == one)
             if model.deviations is None:
                 found[its] = model.relative_interval
                 continue
             ends = np.array([model.ends('deviations', q)
-                             for q in (mm.LIGHT, 0.0)])
+                             for q in (LIGHT, 0.0)])
             found[its] = np.expm1(
                 ends[light[its].astype(np.intp)]
                 * model.predictor.log_std_many(
@@ -301,7 +302,7 @@ class Fleet:
                 | (count > self._greatest[slot]))
 
 
-def _columns(workloads: Sequence[wl.Workload]) -> dict[str, Floats]:
+def _columns(workloads: Sequence[workload.Workload]) -> dict[str, Floats]:
     """The inputs of models, float[n] each; ``iodepth`` is q."""
     seen = {name: np.array([getattr(w, name) for w in workloads], float)
             for name in ('write_pct', 'block_kib', 'random_pct', 'iodepth',

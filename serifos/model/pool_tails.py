@@ -11,9 +11,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from serifos.facts import hot_by as hb
-from serifos.facts import workload as wl
-from serifos.model import model as mm
+from serifos.facts import hot_by
+from serifos.facts import workload
+from serifos.model.model import Model
 from serifos.model import pool_models
 from serifos.model.pool_models import Floats
 from serifos.model.pool_models import Ints
@@ -30,9 +30,9 @@ class TailFleet(pool_models.Fleet):
     :param by: ``read_p99`` or ``write_p99``
     """
 
-    def __init__(self, models: Sequence[mm.Model | None], by: str,
-                 floor: float = wl.ACTIVE_FLOOR) -> None:
-        figure = hb.TAILS[by]
+    def __init__(self, models: Sequence[Model | None], by: str,
+                 floor: float = workload.ACTIVE_FLOOR) -> None:
+        figure = hot_by.TAILS[by]
         having = [model if model and figure in model.tails else None
                   for model in models]
         super().__init__(having, floor, squares=False)

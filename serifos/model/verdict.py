@@ -11,12 +11,13 @@ import dataclasses
 import enum
 import math
 
-from serifos.model import model as mm
+from serifos.model.model import Model
+from serifos.model.model import P90_OF_MAE
 
 HOT_RATIO = 0.25
 """A pool is hot this far above the mean, unless ``hot_ratio`` says else."""
 
-GOOD = HOT_RATIO / mm.P90_OF_MAE
+GOOD = HOT_RATIO / P90_OF_MAE
 """The error up to which nine predictions of ten are within HOT_RATIO of what
 is measured, were errors normal: 12 %. What is found hot then is hot."""
 
@@ -59,7 +60,7 @@ class Verdict:
     advice: tuple[str, ...]
 
 
-def verdict(model: mm.Model) -> Verdict:
+def verdict(model: Model) -> Verdict:
     """Judges a model by its cross-validated error and its runs."""
     runs, error = model.runs, model.quality.get('mre')
     if error is not None and math.isnan(error):
@@ -71,7 +72,7 @@ def verdict(model: mm.Model) -> Verdict:
                    _advice(grade, runs))
 
 
-def within(model: mm.Model) -> str:
+def within(model: Model) -> str:
     """The error of a 99th percentile in words; empty of another figure.
 
     One that may be microseconds or half a second has no mean relative error
@@ -119,7 +120,7 @@ def _grade(predicts: str, error: float | None, runs: int | None) -> Grade:
     return Grade.GOOD if error <= GOOD else Grade.FAIR
 
 
-def _reasons(model: mm.Model, grade: Grade, error: float | None,
+def _reasons(model: Model, grade: Grade, error: float | None,
              of_tail: str) -> tuple[str, ...]:
     if error is None:
         return ('Its file states no error on runs that the fit did not see.',)

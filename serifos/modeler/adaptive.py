@@ -10,9 +10,11 @@ from collections.abc import Sequence
 import functools
 from typing import TYPE_CHECKING
 
-from serifos.design import design as dn
+from serifos.design.design import Design
+from serifos.design.design import Run
 from serifos.design import stopping
-from serifos.facts import dataset as ds
+from serifos.facts.dataset import Key
+from serifos.facts.dataset import Sample
 from serifos.modeler import build
 from serifos.modeler import design_runs
 
@@ -26,7 +28,7 @@ MORE = 2
 that a wild one moves."""
 
 
-def held_out_error(samples: Sequence[ds.Sample]) -> float:
+def held_out_error(samples: Sequence[Sample]) -> float:
     """The cross-validated error of a model of some runs."""
     # statsmodels takes a second to import.
     from serifos.model import cv_error
@@ -41,10 +43,10 @@ class Chooser:
 
     def __init__(self, plan: stopping.SequentialDesign,
                  bounds: stopping.Enough,
-                 error: Callable[[Sequence[ds.Sample]], float]
+                 error: Callable[[Sequence[Sample]], float]
                  = held_out_error) -> None:
         self._plan, self._bounds = plan, bounds
-        self._made: tuple[ds.Sample, ...] = ()
+        self._made: tuple[Sample, ...] = ()
         self._error = functools.cache(
             lambda number: error(self._made[:number]))
         self._why = ''
@@ -53,8 +55,8 @@ class Chooser:
     def adaptive(self) -> design_runs.Adaptive:
         return design_runs.Adaptive(self._plan.first, self._choose)
 
-    def _choose(self, made: Sequence[ds.Sample],
-                failed: Collection[ds.Key]) -> Sequence[dn.Run]:
+    def _choose(self, made: Sequence[Sample],
+                failed: Collection[Key]) -> Sequence[Run]:
         self._made = tuple(made)
         step = stopping.step(
             self._plan, self._bounds, [s.workloads for s in made], failed,
@@ -62,7 +64,7 @@ class Chooser:
         self._why = step.why
         return step.runs
 
-    def saved(self, design: dn.Design, paper: dn.Design) -> str:
+    def saved(self, design: Design, paper: Design) -> str:
         """Why the runs were enough, and the hours saved; '' if they were not.
 
         :param design: all that would have been run
@@ -92,7 +94,7 @@ class Deciding:
         they were the last that :meth:`again` was asked of
     """
 
-    def __init__(self, design: dn.Design,
+    def __init__(self, design: Design,
                  say: Callable[[str], None],
                  predictions: Callable[[fit_runs.Runs], Mapping[
                      str, held_out.HeldOut]] | None = None) -> None:
@@ -101,7 +103,7 @@ class Deciding:
         self._asked, self._found = 0, ()
         self.held_out: Mapping[str, held_out.HeldOut] | None = None
 
-    def again(self, made: Sequence[ds.Sample]) -> Sequence[ds.Sample]:
+    def again(self, made: Sequence[Sample]) -> Sequence[Sample]:
         """The runs to make once more; none where no lone pattern decides."""
         _, more = design_runs.split(self._design, made)
         if more:
@@ -111,7 +113,7 @@ class Deciding:
             self._asked, self._found = len(made), self._deciding(made)
         return self._found * MORE
 
-    def _deciding(self, made: Sequence[ds.Sample]) -> tuple[ds.Sample, ...]:
+    def _deciding(self, made: Sequence[Sample]) -> tuple[Sample, ...]:
         # statsmodels takes a second to import.
         from serifos.model import choice
         from serifos.model import fit

@@ -16,10 +16,13 @@ from oslo_log import log
 from serifos.bench import fio
 from serifos.bench import host
 from serifos.bench import precondition
-from serifos.bench import target as tg
-from serifos.design import design as dn
+from serifos.bench.target import Area
+from serifos.bench.target import find
+from serifos.bench.target import Target
+from serifos.bench.target import TargetOptions
+from serifos.design.design import Design
 from serifos import errors
-from serifos.facts import dataset as ds
+from serifos.facts.dataset import Header
 from serifos.modeler import campaign
 from serifos.modeler import conditions
 from serifos.modeler import design_runs
@@ -45,7 +48,7 @@ class BuildOptions:
     """
 
     target: str
-    target_options: tg.TargetOptions
+    target_options: TargetOptions
     rounds: precondition.Rounds
     precondition: str = 'auto'
     name: str | None = None
@@ -67,13 +70,13 @@ class Build:
     """
 
     options: BuildOptions
-    design: dn.Design
+    design: Design
     adaptive: design_runs.Adaptive | None
     again: design_runs.Again | None
     under: conditions.Under | None
-    target: tg.Target
+    target: Target
     path: pathlib.Path
-    header: ds.Header
+    header: Header
     made: int
     complete: bool
 
@@ -141,7 +144,7 @@ class Build:
             warn(f'Runs that failed twice and are missing: {failed}; the '
                  'same command tries them again.')
 
-    def _made(self, area: tg.Area, header: ds.Header,
+    def _made(self, area: Area, header: Header,
               ports: campaign.Ports) -> int:
         options = self.options
 
@@ -158,7 +161,7 @@ class Build:
                 ports, self.adaptive, under, self.again)
 
 
-def look(options: BuildOptions, design: dn.Design,
+def look(options: BuildOptions, design: Design,
          adaptive: design_runs.Adaptive | None = None,
          again: design_runs.Again | None = None) -> Build:
     """A measurement as it would be made; nothing is written.
@@ -174,7 +177,7 @@ def look(options: BuildOptions, design: dn.Design,
     if under is not None:
         options = dataclasses.replace(
             options, target_options=under.sized(options.target_options))
-    target = tg.find(options.target, options.target_options)
+    target = find(options.target, options.target_options)
     if under is not None:
         target = under.shown(target)
         under.refuse_unrunnable(design.runs, target,
@@ -189,7 +192,7 @@ def look(options: BuildOptions, design: dn.Design,
                           target.regions[0], target.logical_block)
     path = _dataset(options, target)
     seconds = {design.seconds(n) for n in design.numbers}
-    header = ds.Header(
+    header = Header(
         device=dict(target.identity), fio=version,
         runtime_s=seconds.pop() if len(seconds) == 1 else None,
         valid_round=design.valid_round, **campaign.this_machine())
@@ -201,7 +204,7 @@ def look(options: BuildOptions, design: dn.Design,
         not design_runs.todo(design, had, adaptive, again=again))
 
 
-def arithmetic(design: dn.Design) -> str:
+def arithmetic(design: Design) -> str:
     """Such as '80 sets x 1 round x 15 s = 0.33 h, ...'."""
     seconds = sorted({design.seconds(n) for n in design.numbers})
     number = design.total * design.rounds
@@ -212,7 +215,7 @@ def arithmetic(design: dn.Design) -> str:
             f'start and to ramp up ({number * START_S / 3600:.2f} h)')
 
 
-def _dataset(options: BuildOptions, target: tg.Target) -> pathlib.Path:
+def _dataset(options: BuildOptions, target: Target) -> pathlib.Path:
     name = options.name
     if name and not re.fullmatch(r'[A-Za-z0-9][\w.-]*', name):
         raise errors.InputError(

@@ -19,10 +19,14 @@ import pathlib
 from serifos.bench import fio
 from serifos.bench.put_back import io_scheduler
 from serifos.bench import sizes
-from serifos.bench import target as tg
-from serifos.design import design as dn
+from serifos.bench.target import Area
+from serifos.bench.target import shares
+from serifos.bench.target import Target
+from serifos.bench.target import TargetOptions
+from serifos.design.design import Design
+from serifos.design.design import Run
 from serifos import errors
-from serifos.facts import dataset as ds
+from serifos.facts.dataset import Condition
 from serifos.modeler import design_runs
 
 Measurer = Callable[[Sequence[fio.Region]], design_runs.Measure]
@@ -42,13 +46,13 @@ class Under:
     schedulers: tuple[str, ...]
     queue: io_scheduler.Queue | None
 
-    def sized(self, options: tg.TargetOptions) -> tg.TargetOptions:
+    def sized(self, options: TargetOptions) -> TargetOptions:
         """The target's options, for a file as large as the largest set."""
         if not self.sizes:
             return options
         return dataclasses.replace(options, size_gib=self.sizes[-1])
 
-    def shown(self, target: tg.Target) -> tg.Target:
+    def shown(self, target: Target) -> Target:
         """The target, with what is shown and confirmed of the conditions."""
         facts = dict(target.facts)
         varied = ' and '.join([*['file set'] * bool(self.sizes),
@@ -69,7 +73,7 @@ class Under:
         return dataclasses.replace(target, facts=facts,
                                    word=self.queue.device)
 
-    def refuse_unrunnable(self, runs: Sequence[dn.Run], target: tg.Target,
+    def refuse_unrunnable(self, runs: Sequence[Run], target: Target,
                           count: int) -> None:
         """:raises SerifosError: where a workload needs more than a set has"""
         if self.sizes:
@@ -78,15 +82,15 @@ class Under:
                                   smallest[0], target.logical_block)
 
     @contextlib.contextmanager
-    def made(self, area: tg.Area, count: int, measurer: Measurer
-             ) -> Iterator[Callable[[ds.Condition], design_runs.Measure]]:
+    def made(self, area: Area, count: int, measurer: Measurer
+             ) -> Iterator[Callable[[Condition], design_runs.Measure]]:
         """What makes runs of each condition; afterwards all is put back.
 
         :param count: workloads that run together at the most
         """
         with (contextlib.nullcontext(_no_scheduler) if self.queue is None
               else io_scheduler.held(self.queue)) as set_scheduler:
-            def under(condition: ds.Condition) -> design_runs.Measure:
+            def under(condition: Condition) -> design_runs.Measure:
                 if condition.scheduler is not None:
                     set_scheduler(condition.scheduler)
                 return measurer(
@@ -95,7 +99,7 @@ class Under:
             yield under
 
 
-def find(design: dn.Design, target: str) -> Under | None:
+def find(design: Design, target: str) -> Under | None:
     """The conditions of a design on a target; None where it has none.
 
     :raises SerifosError: where the target cannot have them
@@ -149,7 +153,7 @@ def _directory(target: str) -> pathlib.Path:
 def _part(whole: fio.Region, gib: float,
           count: int) -> tuple[fio.Region, ...]:
     size = min(whole.size, int(gib * sizes.GIB))
-    return tg.shares(dataclasses.replace(whole, size=size), count)
+    return shares(dataclasses.replace(whole, size=size), count)
 
 
 def _no_scheduler(name: str) -> None:

@@ -10,23 +10,25 @@ from collections.abc import Sequence
 import dataclasses
 import pathlib
 
-from serifos.design import design as dn
+from serifos.design.design import Design
+from serifos.design.design import Run
 from serifos import errors
-from serifos.facts import dataset as ds
-from serifos.facts import workload as wl
+from serifos.facts import dataset
+from serifos.facts.workload import Workload
 from serifos.files import documents
 from serifos.files import jsonl
 from serifos.modeler import campaign
 
-Measure = Callable[[Sequence[wl.Workload], float], ds.Sample]
-DesignRun = tuple[dn.Run, int, ds.Condition]
+Measure = Callable[[Sequence[Workload], float], dataset.Sample]
+DesignRun = tuple[Run, int, dataset.Condition]
 """Workloads, the round in which they run, and what else they run under."""
 
 _SAME = ('runtime_s', 'valid_round')
 _SAME_DEVICE = ('workload_gib', 'ioengine', 'varied')
 
 
-def had(path: pathlib.Path, header: ds.Header) -> tuple[ds.Sample, ...]:
+def had(path: pathlib.Path, header: dataset.Header) -> tuple[dataset.Sample,
+                                                             ...]:
     """The runs that a dataset holds already; none where it is not begun.
 
     :raises InputError: where it is of another machine or made otherwise
@@ -35,8 +37,9 @@ def had(path: pathlib.Path, header: ds.Header) -> tuple[ds.Sample, ...]:
         return ()
     was = documents.read_dataset(path)
     apart = [*was.header.differences(header),
-             *ds.differences(vars(was.header), vars(header), _SAME),
-             *ds.differences(was.header.device, header.device, _SAME_DEVICE)]
+             *dataset.differences(vars(was.header), vars(header), _SAME),
+             *dataset.differences(was.header.device, header.device,
+                                  _SAME_DEVICE)]
     if apart:
         raise errors.InputError(
             f'{path} cannot be resumed by this: {"; ".join(apart)}; give '
@@ -44,14 +47,14 @@ def had(path: pathlib.Path, header: ds.Header) -> tuple[ds.Sample, ...]:
     return was.samples
 
 
-def missing(design: dn.Design,
-            made: Sequence[ds.Sample]) -> tuple[DesignRun, ...]:
+def missing(design: Design,
+            made: Sequence[dataset.Sample]) -> tuple[DesignRun, ...]:
     """The runs of a design, of every round, that are not made yet."""
     counts = collections.Counter((s.key, s.round) for s in made)
     found = []
     for number in range(1, design.rounds + 1):
         for workloads, condition in design.under:
-            name = ds.key(workloads, condition), number
+            name = dataset.key(workloads, condition), number
             if counts[name]:
                 counts[name] -= 1
             else:
@@ -70,15 +73,15 @@ class Adaptive:
     """
 
     first: int
-    choose: Callable[[Sequence[ds.Sample], Collection[ds.Key]],
-                     Sequence[dn.Run]]
+    choose: Callable[[Sequence[dataset.Sample], Collection[dataset.Key]],
+                     Sequence[Run]]
 
 
-Again = Callable[[Sequence[ds.Sample]], Sequence[ds.Sample]]
+Again = Callable[[Sequence[dataset.Sample]], Sequence[dataset.Sample]]
 """(The runs made) → those to be measured once more."""
 
 
-def todo(design: dn.Design, made: Sequence[ds.Sample],
+def todo(design: Design, made: Sequence[dataset.Sample],
          adaptive: Adaptive | None = None,
          failed: Collection[DesignRun] = (),
          again: Again | None = None) -> tuple[DesignRun, ...]:
@@ -91,8 +94,8 @@ def todo(design: dn.Design, made: Sequence[ds.Sample],
                     else design, made)
     left = tuple(run for run in first if run not in failed)
     if not left and adaptive:
-        gone = [ds.key(workloads) for workloads, *_ in failed]
-        left = tuple((workloads, 1, ds.Condition())
+        gone = [dataset.key(workloads) for workloads, *_ in failed]
+        left = tuple((workloads, 1, dataset.Condition())
                      for workloads in adaptive.choose(
                          split(design, made)[0], gone))
     if not left and again:
@@ -101,11 +104,11 @@ def todo(design: dn.Design, made: Sequence[ds.Sample],
     return left
 
 
-def split(design: dn.Design, made: Sequence[ds.Sample]
-          ) -> tuple[list[ds.Sample], list[ds.Sample]]:
+def split(design: Design, made: Sequence[dataset.Sample]
+          ) -> tuple[list[dataset.Sample], list[dataset.Sample]]:
     """The runs made once, and those that were made once more."""
-    planned = collections.Counter(map(ds.key, design.runs))
-    counts: collections.Counter[ds.Key] = collections.Counter()
+    planned = collections.Counter(map(dataset.key, design.runs))
+    counts: collections.Counter[dataset.Key] = collections.Counter()
     once, more = [], []
     for sample in made:
         counts[sample.key] += 1
@@ -114,10 +117,10 @@ def split(design: dn.Design, made: Sequence[ds.Sample]
     return once, more
 
 
-def run(design: dn.Design, path: pathlib.Path, header: ds.Header,
+def run(design: Design, path: pathlib.Path, header: dataset.Header,
         measure: Measure, ports: campaign.Ports,
         adaptive: Adaptive | None = None,
-        under: Callable[[ds.Condition], Measure] | None = None,
+        under: Callable[[dataset.Condition], Measure] | None = None,
         again: Again | None = None) -> int:
     """Makes every run of every round that the dataset lacks.
 
@@ -156,7 +159,7 @@ def run(design: dn.Design, path: pathlib.Path, header: ds.Header,
     return len(loop.failed)
 
 
-def _append(path: pathlib.Path, sample: ds.Sample) -> None:
+def _append(path: pathlib.Path, sample: dataset.Sample) -> None:
     try:
         documents.append_sample(path, sample)
     except errors.FormatError as exc:

@@ -15,14 +15,14 @@ import numpy as np
 
 from serifos.plan import copying
 from serifos.plan import limits
-from serifos.plan import outcomes as oc
+from serifos.plan.outcomes import Outcomes
 from serifos.plan.problem import Bools
 from serifos.plan.problem import Ints
 from serifos.plan.slo import beyond
-from serifos.plan import state as st
+from serifos.plan.state import State
 
 
-def hot(state: st.State, volumes: Ints, part: float = 1.0) -> Bools:
+def hot(state: State, volumes: Ints, part: float = 1.0) -> Bools:
     """bool[volumes]: whether the device of each is hot for it.
 
     :param part: of hot_ratio, from which on it is
@@ -35,7 +35,7 @@ def hot(state: st.State, volumes: Ints, part: float = 1.0) -> Bools:
         * state.level_us[problem.group[volumes]])
 
 
-def hot_pools(state: st.State) -> Bools:
+def hot_pools(state: State) -> Bools:
     """bool[pools]: those that are hot for any volume that lives there."""
     found = np.zeros(len(state.room), bool)
     here = np.flatnonzero(state.home >= 0)
@@ -44,7 +44,7 @@ def hot_pools(state: st.State) -> Bools:
     return found
 
 
-def many(state: st.State, device: int) -> bool:
+def many(state: State, device: int) -> bool:
     """Whether a device has so many volumes that several moves may be one.
 
     Of more than 2 / min_gain that are active in the same slot.
@@ -53,7 +53,7 @@ def many(state: st.State, device: int) -> bool:
                 * state.problem.limits.min_gain > 2)
 
 
-def of_several(state: st.State, found: oc.Outcomes) -> Bools:
+def of_several(state: State, found: Outcomes) -> Bools:
     """bool[n]: whether a move may be one of several that count as one.
 
     It lowers its source by its share of min_gain, that of its GiB in those of
@@ -74,7 +74,7 @@ def of_several(state: st.State, found: oc.Outcomes) -> Bools:
     return fine
 
 
-def accepted(state: st.State, found: oc.Outcomes) -> Bools:
+def accepted(state: State, found: Outcomes) -> Bools:
     """bool[n]: whether a move alone is worth making, whatever its space."""
     fine = found.worse_us <= (
         found.before_us * state.problem.thresholds.keeps[found.volume])

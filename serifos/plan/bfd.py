@@ -25,43 +25,44 @@ from __future__ import annotations
 
 import numpy as np
 
-from serifos.facts import cluster as cl
+from serifos.facts.cluster import Cluster
 from serifos.plan import acceptance
-from serifos.plan import limits as lm
-from serifos.plan.loads import slots as sl
-from serifos.plan import outcomes as oc
-from serifos.plan import plan as pl
-from serifos.plan import predictions as pr
-from serifos.plan import problem as pm
-from serifos.plan import quota as qu
-from serifos.plan import state as st
+from serifos.plan.limits import Limits
+from serifos.plan.loads.slots import Slots
+from serifos.plan import outcomes
+from serifos.plan.plan import Plan
+from serifos.plan.predictions import Predictions
+from serifos.plan.problem import Ints
+from serifos.plan.problem import Problem
+from serifos.plan.quota import Quota
+from serifos.plan.state import State
 from serifos.plan import summary
 
 
-def plan(cluster: cl.Cluster, models: pr.Predictions, limits: lm.Limits,
-         paper: bool = False, slots: sl.Slots | None = None) -> pl.Plan:
+def plan(cluster: Cluster, models: Predictions, limits: Limits,
+         paper: bool = False, slots: Slots | None = None) -> Plan:
     """Best fit decreasing until a pass over all volumes moves nothing.
 
     :param models: predictions for the pools in the cluster's order
     :param paper: Algorithm 1 as printed, by the present
     :param slots: as of :meth:`.problem.Problem.of`
     """
-    first = st.State.of(pm.Problem.of(
+    first = State.of(Problem.of(
         cluster, models, limits, None if paper else slots))
     make = _as_printed if paper else _steps
-    steps, last, quota = make(first, qu.Quota.of(first.problem))
+    steps, last, quota = make(first, Quota.of(first.problem))
     truncated = bool(steps) and bool(make(
-        last.carried_out(), qu.Quota.of(first.problem))[0]) and (
+        last.carried_out(), Quota.of(first.problem))[0]) and (
             not paper or quota.reached)
     return summary.plan(
         'bfd --paper' if paper else 'bfd', first, last, steps, truncated,
         [summary.FASTEST] * len(steps) if paper else (), quota)
 
 
-def _as_printed(state: st.State, quota: qu.Quota
-                ) -> tuple[list[oc.Step], st.State, qu.Quota]:
+def _as_printed(state: State, quota: Quota
+                ) -> tuple[list[outcomes.Step], State, Quota]:
     """``load_balance`` of Algorithm 1; as :func:`_steps`."""
-    found: list[oc.Step] = []
+    found: list[outcomes.Step] = []
     place = {volume.id: at for at, volume in enumerate(state.problem.volumes)}
     for volume in sorted(
             (volume for volume in state.problem.cluster.volumes
@@ -79,10 +80,10 @@ def _as_printed(state: st.State, quota: qu.Quota
     return found, state, quota
 
 
-def _best_host(state: st.State, volume: int) -> int:
+def _best_host(state: State, volume: int) -> int:
     """The first pool of the least predicted latency with a volume there."""
     problem, home = state.problem, state.home[volume]
-    may = oc.allowed(state, np.array([volume]))[0]
+    may = outcomes.allowed(state, np.array([volume]))[0]
     may[home] = True
     pools = np.flatnonzero(may)
     loads = state.loads[problem.device[pools]]
@@ -91,10 +92,10 @@ def _best_host(state: st.State, volume: int) -> int:
         pools, loads[:, 0]).argmin()])
 
 
-def _steps(state: st.State, quota: qu.Quota
-           ) -> tuple[list[oc.Step], st.State, qu.Quota]:
+def _steps(state: State, quota: Quota
+           ) -> tuple[list[outcomes.Step], State, Quota]:
     """The moves, the state that they lead to, and how they count."""
-    found: list[oc.Step] = []
+    found: list[outcomes.Step] = []
     while True:
         alone: set[int] = set()
         while short := (passes := _Passes(state, quota, alone)).short:
@@ -112,11 +113,11 @@ class _Passes:
         that count as one
     """
 
-    def __init__(self, state: st.State, quota: qu.Quota,
+    def __init__(self, state: State, quota: Quota,
                  alone: set[int]) -> None:
         self.state, self.quota, self.alone = state, quota, alone
         self.begun: dict[int, float] = {}
-        self.steps: list[oc.Step] = []
+        self.steps: list[outcomes.Step] = []
         volumes = np.flatnonzero(state.able)
         block = [state.problem.volumes[v].workload.block_kib for v in volumes]
         order = np.lexsort((state.problem.carried_gib[volumes],
@@ -159,7 +160,7 @@ class _Passes:
         part = 0.5 if device in self.begun else 1.0
         if not acceptance.hot(state, one, part)[0]:
             return None
-        pools = np.flatnonzero(oc.allowed(state, one)[0])
+        pools = np.flatnonzero(outcomes.allowed(state, one)[0])
         if not len(pools):
             return None
         there = problem.device[pools]
@@ -169,8 +170,8 @@ class _Passes:
         return int(best[0]) if price.min() < state.figure_us[device] and (
             self._accepted(one, best)) else None
 
-    def _accepted(self, one: pm.Ints, target: pm.Ints) -> bool:
-        found = oc.outcomes(self.state, one, target)
+    def _accepted(self, one: Ints, target: Ints) -> bool:
+        found = outcomes.outcomes(self.state, one, target)
         device = self._device(one[0])
         if device not in self.begun and acceptance.accepted(
                 self.state, found)[0]:

@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
-from serifos.facts import cluster as cl
+from serifos.facts.cluster import Cluster
+from serifos.facts.cluster import Pool
+from serifos.facts.cluster import Volume
 from serifos.plan import limits
 
 
-def place(volume: cl.Volume, cluster: cl.Cluster) -> str | None:
+def place(volume: Volume, cluster: Cluster) -> str | None:
     """The pool that Cinder's available-capacity rule chooses.
 
     Of the pools that fit the one with the most free space; the first of
@@ -20,7 +22,7 @@ def place(volume: cl.Volume, cluster: cl.Cluster) -> str | None:
     return best and best.name
 
 
-def fitting(volume: cl.Volume, cluster: cl.Cluster) -> list[cl.Pool]:
+def fitting(volume: Volume, cluster: Cluster) -> list[Pool]:
     """The pools that are up, of the type's backend and have room."""
     return [pool for pool in cluster.pools
             if pool.free_gib >= volume.size_gib

@@ -17,14 +17,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from serifos.facts import hot_by as hb
-from serifos.facts import reason as rs
-from serifos.plan import outcomes as oc
-from serifos.plan import problem as pm
+from serifos.facts import hot_by
+from serifos.facts.reason import Code
+from serifos.facts.reason import Reason
+from serifos.plan.outcomes import Outcomes
 from serifos.plan.problem import Bools
+from serifos.plan.problem import COPY
+from serifos.plan.problem import COPY_REQUESTS
 from serifos.plan.problem import Floats
 from serifos.plan.problem import Ints
-from serifos.plan import state as st
+from serifos.plan.state import State
 
 
 READER, WRITER = 0, 1
@@ -41,13 +43,13 @@ def at_rate(now_us: Floats, busiest_us: Floats, s_per_gib: Floats,
     :param busiest_us: under a copy whose requests are always outstanding
     :param takes_us: a request of such a copy; None for ``busiest_us``
     """
-    per_s = pm.COPY_REQUESTS / np.maximum(s_per_gib, 1e-9)
+    per_s = COPY_REQUESTS / np.maximum(s_per_gib, 1e-9)
     takes_us = busiest_us if takes_us is None else takes_us
-    share = np.minimum(1.0, per_s * takes_us / 1e6 / pm.COPY[0].iodepth)
+    share = np.minimum(1.0, per_s * takes_us / 1e6 / COPY[0].iodepth)
     return now_us + share * (busiest_us - now_us)
 
 
-def penalty_us(state: st.State, moves: oc.Outcomes) -> Floats:
+def penalty_us(state: State, moves: Outcomes) -> Floats:
     """What each move's copy adds to the figure of its source, µs[n].
 
     As much as to its tenants in the mean, over the horizon; 0 without one,
@@ -60,7 +62,7 @@ def penalty_us(state: st.State, moves: oc.Outcomes) -> Floats:
         horizon_s * _queued(state, moves))
 
 
-def pays(state: st.State, moves: oc.Outcomes) -> Bools:
+def pays(state: State, moves: Outcomes) -> Bools:
     """bool[n]: whether a move gains at least what its copy costs."""
     horizon_s = state.problem.limits.horizon_s
     if horizon_s is None:
@@ -68,7 +70,7 @@ def pays(state: st.State, moves: oc.Outcomes) -> Bools:
     return _harm_s(state, moves) <= _gain(state, moves) * horizon_s
 
 
-def why_not(state: st.State, moves: oc.Outcomes) -> list[str | None]:
+def why_not(state: State, moves: Outcomes) -> list[str | None]:
     """Why each move does not pay for its copy, None where it does."""
     limits = state.problem.limits
     found: list[str | None] = [None] * len(moves.volume)
@@ -86,12 +88,12 @@ def why_not(state: st.State, moves: oc.Outcomes) -> list[str | None]:
     for i, row in enumerate(rows.tolist()):
         wiped = (f' and wiping its source {duration(wiping_s[i])}'
                  if wiping_s[i] else '')
-        found[row] = rs.Reason(
+        found[row] = Reason(
             f'copying it takes {duration(copy_s[i])}{wiped}, in which the '
             f'tenants of both pools see {100 * harm[i]:.3g} % more in the '
             f'mean; that outweighs {100 * gain[i]:.3g} % less for those of '
             f'its source over {duration(limits.horizon_s)}',
-            rs.Code.COPY_COSTS)
+            Code.COPY_COSTS)
     return found
 
 
@@ -103,14 +105,14 @@ def _some(q: Floats) -> Floats:
     return np.where(q > 0, q, np.inf)
 
 
-def _queued(state: st.State, moves: oc.Outcomes) -> Floats:
+def _queued(state: State, moves: Outcomes) -> Floats:
     """The outstanding I/Os of both pools, n; infinite for none."""
     device = state.problem.device
     return _some(state.queued[device[state.home[moves.volume]]]
                  + state.queued[device[moves.target]])
 
 
-def _gain(state: st.State, moves: oc.Outcomes) -> Floats:
+def _gain(state: State, moves: Outcomes) -> Floats:
     """What the tenants that gain by moves gain, n."""
     problem, moved = state.problem, state.problem.carried[moves.volume]
     source = problem.device[state.home[moves.volume]]
@@ -120,7 +122,7 @@ def _gain(state: st.State, moves: oc.Outcomes) -> Floats:
             problem.queued(moved), moves.came_us, moves.before_us))
 
 
-def _harm_s(state: st.State, moves: oc.Outcomes) -> Floats:
+def _harm_s(state: State, moves: Outcomes) -> Floats:
     """What the tenants of both pools lose by the copies, s[n]."""
     problem, volume = state.problem, moves.volume
     copying, gib = problem.limits.copying, problem.carried_gib[volume]
@@ -152,7 +154,7 @@ def _rise(q: Floats, was_us: Floats, then_us: Floats) -> Floats:
                       / np.where(some, was_us, 1.0))
 
 
-def _shown_us(state: st.State, devices: Ints, copy: int,
+def _shown_us(state: State, devices: Ints, copy: int,
               s_per_gib: Floats) -> Floats:
     """The figure of devices under the reader or writer of a copy."""
     problem = state.problem
@@ -162,7 +164,7 @@ def _shown_us(state: st.State, devices: Ints, copy: int,
     takes_us = problem.models.latency(
         problem.members[problem.begins[devices]], np.broadcast_to(
             problem.copies[copy], (len(devices), *problem.copies[
-                copy, None].shape))) if problem.hot_by == hb.BUSY else None
+                copy, None].shape))) if problem.hot_by == hot_by.BUSY else None
     return at_rate(state.figure_us[devices], busiest, s_per_gib, takes_us)
 
 

@@ -11,9 +11,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 import dataclasses
 
-from serifos.facts import inventory as inv
-from serifos.facts import reason as rs
-from serifos.facts import servers as sv
+from serifos.facts.inventory import Record
+from serifos.facts import reason
+from serifos.facts.servers import NOT_CONFIGURED
+from serifos.facts.servers import Servers
 from serifos.facts import settings
 from serifos.facts import times
 from serifos.plan.affinity import labels
@@ -47,7 +48,7 @@ class Rules:
     """
 
     allow_attached: bool | None = None
-    servers: sv.Servers = sv.NOT_CONFIGURED.servers()
+    servers: Servers = NOT_CONFIGURED.servers()
     kind: settings.TypeSettings = settings.TypeSettings()
     balance: bool = True
     server_volumes: str = labels.ANY
@@ -58,7 +59,7 @@ class Rules:
         default_factory=dict)
 
 
-def hidden(record: inv.Record) -> bool:
+def hidden(record: Record) -> bool:
     """Whether a record is only a copy that belongs to a migration.
 
     That is the new copy being written, or the old one being deleted.
@@ -66,7 +67,7 @@ def hidden(record: inv.Record) -> bool:
     return record.target_of is not None or leftover_of(record) is not None
 
 
-def leftover_of(record: inv.Record) -> str | None:
+def leftover_of(record: Record) -> str | None:
     """The volume whose old copy this record is, waiting to be deleted."""
     said, _, source = (record.description or '').rpartition(' ')
     if said == 'migration src for' and (
@@ -76,12 +77,12 @@ def leftover_of(record: inv.Record) -> str | None:
     return None
 
 
-def migrating(record: inv.Record) -> bool:
+def migrating(record: Record) -> bool:
     return record.migration_status not in AT_REST
 
 
-def why_not(record: inv.Record, rules: Rules,
-            now: float) -> rs.Reason | None:
+def why_not(record: Record, rules: Rules,
+            now: float) -> reason.Reason | None:
     """Why a volume may not be moved, or None where it may.
 
     Zone, backend and space depend on the target: see :mod:`.limits`.
@@ -97,54 +98,55 @@ def cools_down(movable: bool | str) -> bool:
 
     :param movable: True, or why it may not be moved
     """
-    return rs.code(movable) == rs.Code.COOL_DOWN or (
+    return reason.code(movable) == reason.Code.COOL_DOWN or (
         isinstance(movable, str) and movable.startswith(_MOVED)
         and _COOLS in movable)
 
 
-def _cinder(record: inv.Record) -> rs.Reason | None:
+def _cinder(record: Record) -> reason.Reason | None:
     if migrating(record):
-        return rs.Reason(f'a migration of it is {record.migration_status}',
-                         rs.Code.MIGRATING)
+        return reason.Reason(f'a migration of it is {record.migration_status}',
+                             reason.Code.MIGRATING)
     if record.status not in ('available', 'in-use'):
-        return rs.Reason(f'its status is {record.status}', rs.Code.STATUS)
+        return reason.Reason(f'its status is {record.status}',
+                             reason.Code.STATUS)
     if record.snapshots:
-        return rs.Reason(
+        return reason.Reason(
             'a snapshot holds it' if record.snapshots == 1 else
-            f'{record.snapshots} snapshots hold it', rs.Code.SNAPSHOTS)
+            f'{record.snapshots} snapshots hold it', reason.Code.SNAPSHOTS)
     if record.group_id:
-        return rs.Reason('it is in a group', rs.Code.IN_GROUP)
+        return reason.Reason('it is in a group', reason.Code.IN_GROUP)
     if record.replication_status not in _NOT_REPLICATED:
-        return rs.Reason(
+        return reason.Reason(
             f'its replication is {record.replication_status}',
-            rs.Code.REPLICATED)
+            reason.Code.REPLICATED)
     if record.encrypted and (record.status == 'in-use' or record.attachments):
-        return rs.Reason(
+        return reason.Reason(
             'it is encrypted and in use: Nova does not copy such volumes',
-            rs.Code.ENCRYPTED_IN_USE)
+            reason.Code.ENCRYPTED_IN_USE)
     return None
 
 
-def _operator(record: inv.Record, rules: Rules,
-              now: float) -> rs.Reason | None:
+def _operator(record: Record, rules: Rules,
+              now: float) -> reason.Reason | None:
     if record.metadata.get(PIN, 'no').strip().lower() not in _NO:
-        return rs.Reason(f'its metadata says {PIN}', rs.Code.PINNED)
+        return reason.Reason(f'its metadata says {PIN}', reason.Code.PINNED)
     if record.project_id in rules.excluded_projects:
-        return rs.Reason('its project is excluded',
-                         rs.Code.PROJECT_EXCLUDED)
+        return reason.Reason('its project is excluded',
+                             reason.Code.PROJECT_EXCLUDED)
     why = rules.kind.why_not(rules.balance)
     if why is not None:
         return why
     until = rules.back_off_until.get(record.id, 0.0)
     if now < until:
-        return rs.Reason(
+        return reason.Reason(
             'a migration of it failed or was refused; left alone until '
-            f'{times.text(until)}', rs.Code.BACK_OFF)
+            f'{times.text(until)}', reason.Code.BACK_OFF)
     return None
 
 
-def _cooling(record: inv.Record, rules: Rules,
-             now: float) -> rs.Reason | None:
+def _cooling(record: Record, rules: Rules,
+             now: float) -> reason.Reason | None:
     """The last of the reasons: where it is told, no other one holds."""
     moved, cool_down_s = rules.moved_at.get(record.id), rules.cool_down_s
     if moved is None or cool_down_s is None:
@@ -152,34 +154,35 @@ def _cooling(record: inv.Record, rules: Rules,
     if rules.kind.cool_down_s is not None:
         cool_down_s = rules.kind.cool_down_s
     if now < moved + cool_down_s:
-        return rs.Reason(f'{_MOVED}{times.text(moved)}{_COOLS}'
-                         f'{times.text(moved + cool_down_s)}',
-                         rs.Code.COOL_DOWN)
+        return reason.Reason(f'{_MOVED}{times.text(moved)}{_COOLS}'
+                             f'{times.text(moved + cool_down_s)}',
+                             reason.Code.COOL_DOWN)
     return None
 
 
-def _in_use(record: inv.Record, rules: Rules) -> rs.Reason | None:
+def _in_use(record: Record, rules: Rules) -> reason.Reason | None:
     if record.status != 'in-use' and not record.attachments:
         return None
     if rules.allow_attached is False:
-        return rs.Reason('attached', rs.Code.ATTACHED)
+        return reason.Reason('attached', reason.Code.ATTACHED)
     if not record.attachments:
-        return rs.Reason(
+        return reason.Reason(
             'it is in use and has no attachment: its server is not known',
-            rs.Code.NO_ATTACHMENT)
+            reason.Code.NO_ATTACHMENT)
     if len(record.attachments) > 1:
-        return rs.Reason(f'{len(record.attachments)} servers share it',
-                         rs.Code.SHARED_BY_SERVERS)
+        return reason.Reason(f'{len(record.attachments)} servers share it',
+                             reason.Code.SHARED_BY_SERVERS)
     if record.multiattach:
-        return rs.Reason(
+        return reason.Reason(
             'it is multi-attach and in use: what a second server writes '
-            'during the copy would be lost', rs.Code.MULTIATTACH_IN_USE)
+            'during the copy would be lost', reason.Code.MULTIATTACH_IN_USE)
     if '' in record.attachments:
-        return rs.Reason('it is attached to a host itself, not to a server',
-                         rs.Code.ATTACHED_TO_HOST)
+        return reason.Reason(
+            'it is attached to a host itself, not to a server',
+            reason.Code.ATTACHED_TO_HOST)
     if rules.servers.absent is None:
         return attached.why_not(record.attachments, rules.servers)
     if rules.allow_attached is None:
-        return rs.Reason('attached, and there is no Nova to ask: '
-                         f'{rules.servers.absent}', rs.Code.NO_NOVA)
+        return reason.Reason('attached, and there is no Nova to ask: '
+                             f'{rules.servers.absent}', reason.Code.NO_NOVA)
     return None

@@ -14,26 +14,30 @@ import functools
 import numpy as np
 
 from serifos import errors
-from serifos.facts import cluster as cl
-from serifos.facts import reason as rs
+from serifos.facts.cluster import Cluster
+from serifos.facts.cluster import TOUCHED
+from serifos.facts.reason import Code
+from serifos.facts.reason import Reason
 from serifos.plan.affinity import permits
 from serifos.plan.affinity import staying
-from serifos.plan import limits as lm
-from serifos.plan.loads import slots as sl
-from serifos.plan import outcomes as oc
-from serifos.plan import plan as pl
-from serifos.plan import predictions as pr
-from serifos.plan import problem as pm
+from serifos.plan.limits import Limits
+from serifos.plan.loads.slots import Slots
+from serifos.plan.outcomes import Outcomes
+from serifos.plan.plan import Move
+from serifos.plan.plan import Plan
+from serifos.plan.plan import Refusal
+from serifos.plan.predictions import Predictions
+from serifos.plan.problem import Problem
 from serifos.plan import refusals
 from serifos.plan.slo import beyond
-from serifos.plan import state as st
+from serifos.plan.state import State
 from serifos.plan import summary
 
 NAME = 'evacuate'
 
 
-def plan(cluster: cl.Cluster, models: pr.Predictions, limits: lm.Limits,
-         pool: str, slots: sl.Slots | None = None) -> pl.Plan:
+def plan(cluster: Cluster, models: Predictions, limits: Limits,
+         pool: str, slots: Slots | None = None) -> Plan:
     """Moves that empty a pool as far as its volumes may move.
 
     :param pool: its name; it needs no model, and may be disabled
@@ -42,7 +46,7 @@ def plan(cluster: cl.Cluster, models: pr.Predictions, limits: lm.Limits,
         stuck migration touches it
     """
     left = cluster.pool(pool)
-    if left.state == cl.TOUCHED:
+    if left.state == TOUCHED:
         raise errors.InputError(
             f'{pool} is {left.state}; end that first, see serifos-balancer '
             'observe.')
@@ -50,12 +54,12 @@ def plan(cluster: cl.Cluster, models: pr.Predictions, limits: lm.Limits,
         raise errors.InputError(
             f'{pool} is down, so nothing can be copied off it; evacuate it '
             'when its service is up.')
-    state = st.State.of(pm.Problem.of(cluster, models, limits, slots))
+    state = State.of(Problem.of(cluster, models, limits, slots))
     first, problem = state, state.problem
     here = [i for i, volume in enumerate(problem.volumes)
             if volume.pool == left.name]
-    moves: list[pl.Move] = []
-    refused: list[pl.Refusal] = []
+    moves: list[Move] = []
+    refused: list[Refusal] = []
     for i in sorted(here, key=functools.partial(_order, problem)):
         if problem.bonds.bundle[i] != i:
             continue  # it goes with the first of its bundle
@@ -63,7 +67,7 @@ def plan(cluster: cl.Cluster, models: pr.Predictions, limits: lm.Limits,
         for each in problem.bonds.with_it(i).tolist():
             volume = problem.volumes[each]
             if isinstance(found, str):
-                refused.append(pl.Refusal(
+                refused.append(Refusal(
                     volume.id, _fixed(problem, each) or found))
                 continue
             moves.append(summary.move(
@@ -74,14 +78,14 @@ def plan(cluster: cl.Cluster, models: pr.Predictions, limits: lm.Limits,
                            truncated=False)
 
 
-def _order(problem: pm.Problem, volume: int) -> tuple[float, int]:
+def _order(problem: Problem, volume: int) -> tuple[float, int]:
     workload = problem.volumes[volume].workload
     active = workload is not None and workload.is_active(
         problem.limits.active_floor)
     return -workload.block_kib if active else 0.0, volume
 
 
-def _fixed(problem: pm.Problem, volume: int) -> str | None:
+def _fixed(problem: Problem, volume: int) -> str | None:
     """Why a volume goes nowhere, telemetry or not, or None."""
     bonds = problem.bonds
     its = bonds.with_it(volume).tolist()
@@ -95,7 +99,7 @@ def _fixed(problem: pm.Problem, volume: int) -> str | None:
         bonds, problem.volumes, volume)
 
 
-def _target(state: st.State, volume: int) -> int | str:
+def _target(state: State, volume: int) -> int | str:
     """The target pool, or the reason for which there is none."""
     problem = state.problem
     if (why := _fixed(problem, volume)) is not None:
@@ -103,9 +107,9 @@ def _target(state: st.State, volume: int) -> int | str:
     elsewhere = problem.device != problem.device[problem.home[volume]]
     allowed = problem.open[problem.group[volume]] & elsewhere
     if not allowed.any():
-        return rs.Reason(
+        return Reason(
             'no other pool is up, fits its model, is in its zone, and has '
-            'its backend and type', rs.Code.NO_OTHER_POOL)
+            'its backend and type', Code.NO_OTHER_POOL)
     open_to = permits.pools(state, volume) & elsewhere
     if not open_to.any():
         return refusals.barred(
@@ -121,6 +125,6 @@ def _target(state: st.State, volume: int) -> int | str:
         problem.device[fits],
         state.loads[problem.device[fits]] + problem.carried[volume])
     source = state.figure_us[problem.device[state.home[[volume]]]]
-    breaks = beyond.breaks(state, oc.Outcomes(
+    breaks = beyond.breaks(state, Outcomes(
         np.full(len(fits), volume), fits, source, source, price))
     return int(fits[np.lexsort((fits, -state.room[fits], price, breaks))[0]])

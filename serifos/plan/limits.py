@@ -9,10 +9,13 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from serifos.facts import cluster as cl
-from serifos.facts import hot_by as hb
-from serifos.facts import reason as rs
-from serifos.facts import workload as wl
+from serifos.facts import cluster
+from serifos.facts.hot_by import BUSY
+from serifos.facts.hot_by import LATENCY
+from serifos.facts.hot_by import UNITS
+from serifos.facts.reason import Code
+from serifos.facts.reason import Reason
+from serifos.facts import workload
 
 LEAST_GAIN = 1e-9
 """A fall smaller than this fraction is rounding, whatever min_gain says."""
@@ -23,10 +26,11 @@ USUAL_S_PER_GIB = 10.0
 
 _DAY_S = 86400.0
 
-_STATES = {'disabled': rs.Code.POOL_DISABLED, 'frozen': rs.Code.POOL_FROZEN,
-           cl.UNSEEN: rs.Code.POOL_UNSEEN, cl.TOUCHED: rs.Code.POOL_TOUCHED}
+_STATES = {'disabled': Code.POOL_DISABLED, 'frozen': Code.POOL_FROZEN,
+           cluster.UNSEEN: Code.POOL_UNSEEN,
+           cluster.TOUCHED: Code.POOL_TOUCHED}
 
-NO_TELEMETRY = rs.Reason('no telemetry', rs.Code.NO_TELEMETRY)
+NO_TELEMETRY = Reason('no telemetry', Code.NO_TELEMETRY)
 """Why a volume stays of whose activity nothing is known now."""
 
 
@@ -82,14 +86,14 @@ class Limits:
 
     min_gain: float = 0.1
     max_moves: int | None = None
-    active_floor: float = wl.ACTIVE_FLOOR
+    active_floor: float = workload.ACTIVE_FLOOR
     copying: Copying = Copying()
     horizon_s: float | None = None
     hot_ratio: float = 0.25
     held: frozenset[str] | None = None
     max_fill: float = 1.0
     capacity_horizon_s: float | None = None
-    hot_by: str = hb.LATENCY
+    hot_by: str = LATENCY
     every_refusal: bool = False
     trust_models: bool = False
     max_gib_per_plan: float | None = None
@@ -99,37 +103,37 @@ class Limits:
         """The fraction of a figure that may remain for it to have fallen."""
         return float(keeps(self.min_gain))
 
-    def growth_gib(self, pool: cl.Pool) -> float:
+    def growth_gib(self, pool: cluster.Pool) -> float:
         """GiB by which a pool grows by itself within the horizon."""
         return max(0.0, pool.growth_gib_day or 0.0) * (
             self.capacity_horizon_s or 0.0) / _DAY_S
 
-    def unexplained(self, pool: cl.Pool) -> rs.Reason | None:
+    def unexplained(self, pool: cluster.Pool) -> Reason | None:
         """The reason why an unexplained pool is no target, or None."""
         return None if self.trust_models or pool.unexplained is None else (
-            rs.Reason(f'{pool.name} does not fit its model: '
-                      f'{pool.unexplained}', rs.Code.UNEXPLAINED))
+            Reason(f'{pool.name} does not fit its model: '
+                   f'{pool.unexplained}', Code.UNEXPLAINED))
 
-    def room_gib(self, pool: cl.Pool) -> float:
+    def room_gib(self, pool: cluster.Pool) -> float:
         """GiB that a plan may fill of a pool; below 0 for none."""
         return pool.room_gib(self.max_fill) - self.growth_gib(pool)
 
-    def full_in_s(self, pool: cl.Pool) -> float:
+    def full_in_s(self, pool: cluster.Pool) -> float:
         """Seconds after which a pool is full by its own growth."""
         growth = pool.growth_gib_day or 0.0
         room_gib = max(0.0, pool.room_gib(self.max_fill))
         return room_gib / growth * _DAY_S if growth > 0 else math.inf
 
-    def no_room(self, pool: cl.Pool, room_gib: float,
-                size_gib: float) -> rs.Reason:
+    def no_room(self, pool: cluster.Pool, room_gib: float,
+                size_gib: float) -> Reason:
         """The refusal of a target that is too full, or may be.
 
         :param room_gib: what may be filled, below 0 for nothing
         """
         if pool.space_unknown is not None:
-            return rs.Reason(
+            return Reason(
                 f'the free space of {pool.name} is not known: '
-                f'{pool.space_unknown}', rs.Code.SPACE_UNKNOWN)
+                f'{pool.space_unknown}', Code.SPACE_UNKNOWN)
         max_fill = self.max_fill if pool.max_fill is None else pool.max_fill
         below = '' if max_fill >= 1 else (
             f' below {"" if pool.max_fill is None else "serifos_"}max_fill '
@@ -137,12 +141,12 @@ class Limits:
         growth_gib = self.growth_gib(pool)
         growth = f', {growth_gib:.6g} GiB kept for its growth' if (
             growth_gib) else ''
-        return rs.Reason(
+        return Reason(
             f'{pool.name} has {max(0.0, room_gib):.6g} GiB free{below}'
             f'{growth}, {size_gib:.6g} needed',
-            (rs.Code.MAX_FILL if pool.max_fill is None
-             else rs.Code.POOL_MAX_FILL) if below
-            else rs.Code.KEPT_FOR_GROWTH if growth else rs.Code.NO_SPACE)
+            (Code.MAX_FILL if pool.max_fill is None
+             else Code.POOL_MAX_FILL) if below
+            else Code.KEPT_FOR_GROWTH if growth else Code.NO_SPACE)
 
 
 def keeps(min_gain: npt.ArrayLike) -> npt.NDArray[np.float64]:
@@ -155,30 +159,30 @@ def keeps(min_gain: npt.ArrayLike) -> npt.NDArray[np.float64]:
 
 
 def shortfall(before_us: float, after_us: float, min_gain: float,
-              hot_by: str = hb.LATENCY, by_type: bool = False) -> rs.Reason:
+              hot_by: str = LATENCY, by_type: bool = False) -> Reason:
     """Why a move whose devices show no less afterwards is not made.
 
     :param hot_by: what the figures are of
     :param by_type: whether min_gain is that of a volume type
     """
     if after_us > before_us:
-        return rs.Reason(
+        return Reason(
             f'the {worse(hot_by)} of both pools would show '
             f'{figure(after_us, hot_by)} instead of '
             f'{_number(before_us, hot_by)}',
-            rs.Code.BUSIER if hot_by == hb.BUSY else rs.Code.SLOWER)
+            Code.BUSIER if hot_by == BUSY else Code.SLOWER)
     gain = 1 - after_us / before_us if before_us > 0 else 0.0
     if gain <= LEAST_GAIN:
-        return rs.Reason('a move would gain nothing', rs.Code.NO_GAIN)
-    return rs.Reason(
+        return Reason('a move would gain nothing', Code.NO_GAIN)
+    return Reason(
         f'gain {100 * gain:.3g} % is below {"serifos:" * by_type}min_gain '
         f'{100 * min_gain:.3g} %',
-        rs.Code.TYPE_MIN_GAIN if by_type else rs.Code.MIN_GAIN)
+        Code.TYPE_MIN_GAIN if by_type else Code.MIN_GAIN)
 
 
 def target_refusal(zone: str | None, backend_name: str | None,
                    volume_type: str | None,
-                   target: cl.Pool) -> rs.Reason | None:
+                   target: cluster.Pool) -> Reason | None:
     """Why a volume may not move to a pool, space aside, or None.
 
     :param zone: of the pool that it is in
@@ -189,47 +193,48 @@ def target_refusal(zone: str | None, backend_name: str | None,
     if not target.balance:
         return left_out(target)
     if target.drifting is not None:
-        return rs.Reason(f'{target.name} drifts: {target.drifting}',
-                         rs.Code.DRIFTS)
+        return Reason(f'{target.name} drifts: {target.drifting}',
+                      Code.DRIFTS)
     if target.zone != zone:
-        return rs.Reason(f'{target.name} is in another zone, {target.zone}',
-                         rs.Code.OTHER_ZONE)
+        return Reason(f'{target.name} is in another zone, {target.zone}',
+                      Code.OTHER_ZONE)
     if backend_name is not None and target.backend_name != backend_name:
-        return rs.Reason(
+        return Reason(
             f'{target.name} is of backend {target.backend_name}, the volume '
-            f'requires {backend_name}', rs.Code.OTHER_BACKEND)
+            f'requires {backend_name}', Code.OTHER_BACKEND)
     if volume_type in target.refuses:
-        return rs.Reason(
+        return Reason(
             f'{target.name} does not offer what the extra specs of '
-            f'{volume_type} ask for', rs.Code.TYPE_UNMET)
+            f'{volume_type} ask for', Code.TYPE_UNMET)
     return None
 
 
-def not_up(pool: cl.Pool) -> rs.Reason:
+def not_up(pool: cluster.Pool) -> Reason:
     """That a pool is not up."""
-    return rs.Reason(f'{pool.name} is {pool.state}',
-                     _STATES.get(pool.state, rs.Code.POOL_DOWN))
+    return Reason(f'{pool.name} is {pool.state}',
+                  _STATES.get(pool.state, Code.POOL_DOWN))
 
 
-def left_out(pool: cl.Pool) -> rs.Reason:
+def left_out(pool: cluster.Pool) -> Reason:
     """Of a pool: why no volume comes there, or leaves it."""
-    return rs.Reason(
+    return Reason(
         f'{pool.name} is left out of balancing by its serifos_balance',
-        rs.Code.POOL_LEFT_OUT)
+        Code.POOL_LEFT_OUT)
 
 
-def unlisted(volume: cl.Volume) -> rs.Reason:
+def unlisted(volume: cluster.Volume) -> Reason:
     """That the pool of a volume is not there."""
-    return rs.Reason(f'the cluster has no pool {volume.pool}',
-                     rs.Code.POOL_UNLISTED)
+    return Reason(f'the cluster has no pool {volume.pool}',
+                  Code.POOL_UNLISTED)
 
 
-def unmodelled(pool: cl.Pool) -> rs.Reason:
+def unmodelled(pool: cluster.Pool) -> Reason:
     """That nothing is predicted of a pool."""
-    return rs.Reason(f'{pool.name} has no model', rs.Code.NO_MODEL)
+    return Reason(f'{pool.name} has no model', Code.NO_MODEL)
 
 
-def volume_refusal(volume: cl.Volume, pool: cl.Pool | None, modelled: bool,
+def volume_refusal(volume: cluster.Volume, pool: cluster.Pool | None,
+                   modelled: bool,
                    active_floor: float) -> str | None:
     """Why a volume may not move whatever the target; '' for an idle one.
 
@@ -255,7 +260,7 @@ def volume_refusal(volume: cl.Volume, pool: cl.Pool | None, modelled: bool,
 
 def worse(hot_by: str) -> str:
     """What a pool is of two, whose planning figure is the greater one."""
-    return 'busier' if hot_by == hb.BUSY else 'slower'
+    return 'busier' if hot_by == BUSY else 'slower'
 
 
 def change(was_us: float, then_us: float, hot_by: str) -> str:
@@ -268,9 +273,9 @@ def figure(figure_us: float, hot_by: str) -> str:
 
     :param hot_by: what it is of
     """
-    return f'{_number(figure_us, hot_by)} {hb.UNITS[hot_by]}'
+    return f'{_number(figure_us, hot_by)} {UNITS[hot_by]}'
 
 
 def _number(figure_us: float, hot_by: str) -> str:
-    return (f'{figure_us / 1e4:.3g}' if hot_by == hb.BUSY
+    return (f'{figure_us / 1e4:.3g}' if hot_by == BUSY
             else f'{figure_us / 1000:.4g}')

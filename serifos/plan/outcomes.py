@@ -15,7 +15,7 @@ from serifos.plan.affinity import permits
 from serifos.plan.problem import Bools
 from serifos.plan.problem import Floats
 from serifos.plan.problem import Ints
-from serifos.plan import state as st
+from serifos.plan.state import State
 
 Step = tuple[int, int]
 """A volume and its target pool, by index."""
@@ -49,7 +49,7 @@ class Outcomes:
         return np.maximum(self.left_us, self.came_us)
 
 
-def outcomes(state: st.State, volumes: Ints, targets: Ints) -> Outcomes:
+def outcomes(state: State, volumes: Ints, targets: Ints) -> Outcomes:
     """The figures of moves, volume by volume with its target."""
     problem = state.problem
     begins = np.diff(volumes, prepend=-1) != 0  # lifted once for a run
@@ -62,7 +62,7 @@ def outcomes(state: st.State, volumes: Ints, targets: Ints) -> Outcomes:
                     left[which], came)
 
 
-def every(state: st.State, volumes: Ints,
+def every(state: State, volumes: Ints,
           pools: Bools | None = None) -> Outcomes:
     """The moves of volumes that rules and free space allow.
 
@@ -73,7 +73,7 @@ def every(state: st.State, volumes: Ints,
     return outcomes(state, volumes[row], target)
 
 
-def allowed(state: st.State, volumes: Ints) -> Bools:
+def allowed(state: State, volumes: Ints) -> Bools:
     """bool[volumes, pools]: targets that rules and free space allow.
 
     And bonds, to each volume with all that moves with it.
@@ -86,7 +86,7 @@ def allowed(state: st.State, volumes: Ints) -> Bools:
                 state.room, state.gib_left)))
 
 
-def fits(state: st.State, volumes: Ints, targets: Ints) -> Bools:
+def fits(state: State, volumes: Ints, targets: Ints) -> Bools:
     """bool[n]: the same of each volume and its target."""
     problem = state.problem
     return (permits.each(state, volumes, targets)
@@ -95,7 +95,7 @@ def fits(state: st.State, volumes: Ints, targets: Ints) -> Bools:
                 state.room[targets], state.gib_left)))
 
 
-def coolest(state: st.State) -> Bools:
+def coolest(state: State) -> Bools:
     """bool[pools]: the :data:`NEAREST` of each group, by their figure."""
     found = np.zeros(len(state.room), bool)
     for may in state.problem.open:

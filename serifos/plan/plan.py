@@ -8,7 +8,8 @@ import dataclasses
 from typing import Any
 
 from serifos.facts import fields
-from serifos.facts import reason as rs
+from serifos.facts import reason
+from serifos.facts.reason import Reason
 from serifos.facts import times
 
 PLAN_SCHEMA = 'serifos-plan/1'
@@ -91,7 +92,7 @@ class Refusal:
     @property
     def code(self) -> str | None:
         """Of which kind the reason is; None in plans of earlier releases."""
-        return rs.code(self.reason)
+        return reason.code(self.reason)
 
     def to_json(self) -> dict[str, Any]:
         doc = {'volume': self.volume, 'reason': self.reason}
@@ -100,7 +101,7 @@ class Refusal:
     @classmethod
     def from_json(cls, doc: Mapping[str, Any]) -> Refusal:
         """A refusal as a ``serifos-plan/1`` document writes it."""
-        return cls(doc['volume'], rs.Reason.read(
+        return cls(doc['volume'], Reason.read(
             doc['reason'], doc.get('code')))
 
 

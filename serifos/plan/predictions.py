@@ -10,8 +10,8 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from serifos.facts import hot_by as hb
-from serifos.facts import workload as wl
+from serifos.facts.hot_by import BUSY
+from serifos.facts.workload import Workload
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.intp]
@@ -25,7 +25,7 @@ class Predictions(Protocol):
 
     hot_by: str
 
-    def loads(self, workloads: Iterable[wl.Workload | None]) -> Floats:
+    def loads(self, workloads: Iterable[Workload | None]) -> Floats:
         """The Load of each workload, additive: float[n, features]."""
 
     def patterns(self, patterns: Floats) -> Floats:
@@ -95,7 +95,7 @@ class Corrected:
     def hot_by(self) -> str:
         return self.models.hot_by
 
-    def loads(self, workloads: Iterable[wl.Workload | None]) -> Floats:
+    def loads(self, workloads: Iterable[Workload | None]) -> Floats:
         return self.models.loads(workloads)
 
     def patterns(self, patterns: Floats) -> Floats:
@@ -115,7 +115,7 @@ class Corrected:
     def figure(self, pools: Ints, loads: Floats, own: Floats) -> Floats:
         """How busy a pool is, no latency corrects."""
         found = self.models.figure(pools, loads, own)
-        return found if self.hot_by == hb.BUSY else (
+        return found if self.hot_by == BUSY else (
             self._by(pools, loads) * found)
 
     def above(self, pools: Ints, loads: Floats) -> Floats:

@@ -12,29 +12,36 @@ import operator
 import numpy as np
 import numpy.typing as npt
 
-from serifos.facts import cluster as cl
-from serifos.facts import workload as wl
-from serifos.plan.affinity import bonds as bd
+from serifos.facts.cluster import Cluster
+from serifos.facts.cluster import Pool
+from serifos.facts.cluster import Volume
+from serifos.facts import workload
+from serifos.plan.affinity.bonds import Bonds
 from serifos.plan.affinity import staying
-from serifos.plan.hot import thresholds as th
-from serifos.plan import limits as lm
-from serifos.plan.loads import grouping as gp
-from serifos.plan.loads import slots as sl
-from serifos.plan import predictions as pr
+from serifos.plan.hot.thresholds import Thresholds
+from serifos.plan.limits import Limits
+from serifos.plan.limits import target_refusal
+from serifos.plan.limits import volume_refusal
+from serifos.plan.loads import grouping
+from serifos.plan.loads.slots import OverSlots
+from serifos.plan.loads.slots import pieces
+from serifos.plan.loads.slots import present
+from serifos.plan.loads.slots import Slots
+from serifos.plan import predictions
 from serifos.plan.slo import slos
 
-Floats = pr.Floats
-Ints = pr.Ints
+Floats = predictions.Floats
+Ints = predictions.Ints
 Bools = npt.NDArray[np.bool_]
 
 _id = operator.attrgetter('id')
 
-COPY = (wl.Workload(0.0, 128.0, 8.0, random_pct=0.0),
-        wl.Workload(100.0, 128.0, 8.0, random_pct=0.0))
+COPY = (workload.Workload(0.0, 128.0, 8.0, random_pct=0.0),
+        workload.Workload(100.0, 128.0, 8.0, random_pct=0.0))
 """What a copy does to its source and to its target: sequential requests of
 128 KiB, at most 1 MiB of them outstanding."""
 
-QUEUED = wl.FEATURES.index('sum_iodepth')
+QUEUED = workload.FEATURES.index('sum_iodepth')
 """The column of a Load with the outstanding I/Os."""
 
 COPY_REQUESTS = 1024 * 1024 / 128
@@ -58,10 +65,10 @@ class Problem:
     :param group: int[volumes], a volume's row in ``lives``
     """
 
-    cluster: cl.Cluster
-    limits: lm.Limits
-    models: sl.OverSlots
-    volumes: tuple[cl.Volume, ...]
+    cluster: Cluster
+    limits: Limits
+    models: OverSlots
+    volumes: tuple[Volume, ...]
     home: Ints
     size_gib: Floats
     attached: Ints
@@ -76,8 +83,8 @@ class Problem:
     group: Ints
 
     @classmethod
-    def of(cls, cluster: cl.Cluster, models: pr.Predictions,
-           limits: lm.Limits, slots: sl.Slots | None = None) -> Problem:
+    def of(cls, cluster: Cluster, models: predictions.Predictions,
+           limits: Limits, slots: Slots | None = None) -> Problem:
         """The problem of a cluster.
 
         :param slots: what its volumes did; None for one slot, in which they
@@ -90,10 +97,10 @@ class Problem:
         modelled = ~np.isnan(models.latency(
             np.arange(len(pools)),
             np.repeat(models.loads([None]), len(pools), 0)))
-        devices, device = gp.distinct(pool.device_key for pool in pools)
-        members, begins = gp.by_device(
+        devices, device = grouping.distinct(pool.device_key for pool in pools)
+        members, begins = grouping.by_device(
             np.flatnonzero(modelled), device[modelled], len(devices))
-        its = models.loads(sl.present(volumes))
+        its = models.loads(present(volumes))
         its = its[:, None] if slots is None else slots.loads(
             models, [*map(_id, volumes)], its)
         source = modelled & np.array([
@@ -104,14 +111,14 @@ class Problem:
         able[able] = source[home[able]]
         typed = {name for pool in pools for name in pool.refuses}
         zones = [pool.zone for pool in pools] + [None]
-        rules, group = gp.distinct(zip(
+        rules, group = grouping.distinct(zip(
             (zones[at] for at in home.tolist()),
             (v.required_backend_name for v in volumes),
             (v.volume_type if v.volume_type in typed else None
              for v in volumes)))
         return cls(
             cluster, limits,
-            sl.OverSlots(models),
+            OverSlots(models),
             volumes, home,
             np.array([v.size_gib for v in volumes], float),
             np.array([v.attached for v in volumes], np.intp), device,
@@ -147,7 +154,7 @@ class Problem:
     def _by_all(self, pools: Ints, loads: Floats, own: Floats) -> Floats:
         """The figure of pools, µs[n]; 0 for an idle one."""
         found = np.empty(len(pools))
-        for piece in sl.pieces(*loads.shape[:2]):
+        for piece in pieces(*loads.shape[:2]):
             found[piece] = self.models.figure(
                 pools[piece], loads[piece], own[piece])
         return found
@@ -164,21 +171,21 @@ class Problem:
         :param sign: 1 where it comes, -1 where it leaves
         """
         found = np.empty(len(devices))
-        for piece in sl.pieces(len(devices), loads.shape[1]):
+        for piece in pieces(len(devices), loads.shape[1]):
             at = devices[piece]
             found[piece] = self.figure_us(
                 at, loads[at] + sign * self.carried[volumes[piece]])
         return found
 
     @functools.cached_property
-    def bonds(self) -> bd.Bonds:
+    def bonds(self) -> Bonds:
         """What moves together, and what may not meet."""
-        return bd.Bonds.of(self.volumes, self.home)
+        return Bonds.of(self.volumes, self.home)
 
     @functools.cached_property
-    def thresholds(self) -> th.Thresholds:
+    def thresholds(self) -> Thresholds:
         """From when on devices are hot, and moves worth making."""
-        return th.Thresholds.of(
+        return Thresholds.of(
             self.limits, self.cluster.pools, self.device, self.volumes,
             self.bonds.bundle)
 
@@ -308,7 +315,7 @@ class Problem:
         """Why a volume may not move whatever the target; '' for idle."""
         at, one = int(self.home[volume]), self.volumes[volume]
         pool = None if at < 0 else self.cluster.pools[at]
-        why = lm.volume_refusal(one, pool, at >= 0 and bool(
+        why = volume_refusal(one, pool, at >= 0 and bool(
             self.modelled[at]),
             0.0 if self.active[volume] else np.inf)
         return staying.bound(self.bonds, self.volumes, volume) if (
@@ -316,7 +323,7 @@ class Problem:
 
 
 def _lives(rules: Iterable[tuple[str | None, str | None, str | None]],
-           pools: Sequence[cl.Pool]) -> Bools:
-    found = [[lm.target_refusal(*rule, pool) is None for pool in pools]
+           pools: Sequence[Pool]) -> Bools:
+    found = [[target_refusal(*rule, pool) is None for pool in pools]
              for rule in rules]
     return np.array(found, bool).reshape(len(found), len(pools))

@@ -12,8 +12,8 @@ import dataclasses
 import numpy as np
 import numpy.typing as npt
 
-from serifos.plan import problem as pm
 from serifos.plan.problem import Ints
+from serifos.plan.problem import Problem
 
 SMALL = 20
 """Pools of a small cloud, at most: there max_moves is that of a plan, on
@@ -34,7 +34,7 @@ class Quota:
     off: Ints
 
     @classmethod
-    def of(cls, problem: pm.Problem, unset: int | None = None) -> Quota:
+    def of(cls, problem: Problem, unset: int | None = None) -> Quota:
         """Of a plan without moves.
 
         :param unset: moves on a small cloud where the limits name none

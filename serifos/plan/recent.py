@@ -19,10 +19,13 @@ from typing import TypeVar
 
 import numpy as np
 
-from serifos.facts import cluster as cl
-from serifos.facts import workload as wl
-from serifos.plan import limits as lm
-from serifos.plan import problem as pm
+from serifos.facts.cluster import Cluster
+from serifos.facts.cluster import Volume
+from serifos.facts.workload import mean
+from serifos.facts.workload import Workload
+from serifos.plan import limits
+from serifos.plan.problem import Floats
+from serifos.plan.problem import Problem
 
 
 ROUND_S = 60.0
@@ -40,10 +43,10 @@ class Achieved:
 
     seen_us: float
     predicted_us: float
-    load: pm.Floats
+    load: Floats
 
 
-def achieved(problem: pm.Problem) -> dict[str, Achieved]:
+def achieved(problem: Problem) -> dict[str, Achieved]:
     """Pool → what it shows, of those of which anything is seen."""
     seen = np.array([
         v.workload.latency_us if v.workload is not None and v.workload.iops
@@ -70,7 +73,7 @@ def achieved(problem: pm.Problem) -> dict[str, Achieved]:
             pools, found, predicted, loads)}
 
 
-def filled(cluster: cl.Cluster, smoothed: cl.Cluster) -> cl.Cluster:
+def filled(cluster: Cluster, smoothed: Cluster) -> Cluster:
     """The cluster, where volumes without telemetry do what they lately did.
 
     :param smoothed: the same by :meth:`Recent.smoothed`
@@ -80,12 +83,12 @@ def filled(cluster: cl.Cluster, smoothed: cl.Cluster) -> cl.Cluster:
         for v, then in zip(cluster.volumes, smoothed.volumes)))
 
 
-def _doing(volume: cl.Volume, workload: wl.Workload | None) -> cl.Volume:
+def _doing(volume: Volume, workload: Workload | None) -> Volume:
     """The volume with a workload; it stays where it has none itself."""
     stays = volume.workload is None and volume.movable is True
     return dataclasses.replace(
         volume, workload=workload,
-        movable=lm.NO_TELEMETRY if stays else volume.movable)
+        movable=limits.NO_TELEMETRY if stays else volume.movable)
 
 
 class _Last(Generic[_Seen]):
@@ -122,11 +125,11 @@ class Recent:
     def __init__(self, hold: int, interval_s: float = math.inf) -> None:
         age_s = (hold + 1) * (interval_s + ROUND_S)
         self._hold = hold
-        self._seen: _Last[cl.Cluster] = _Last(hold, age_s)
+        self._seen: _Last[Cluster] = _Last(hold, age_s)
         self._hot: _Last[frozenset[str]] = _Last(hold, age_s)
         self._broken: _Last[frozenset[str]] = _Last(hold, age_s)
 
-    def smoothed(self, cluster: cl.Cluster, now: float) -> cl.Cluster:
+    def smoothed(self, cluster: Cluster, now: float) -> Cluster:
         """The cluster with the mean workload of each volume.
 
         Also of one without telemetry now, which is not moved.
@@ -134,7 +137,7 @@ class Recent:
         earlier = [{(v.id, v.pool): v.workload for v in seen.volumes}
                    for seen in self._seen.add(cluster, now)]
         return dataclasses.replace(cluster, volumes=tuple(
-            _doing(v, wl.mean([w for seen in earlier if (
+            _doing(v, mean([w for seen in earlier if (
                 w := seen.get((v.id, v.pool))) is not None]))
             for v in cluster.volumes))
 

@@ -14,28 +14,29 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from serifos.facts import reason as rs
+from serifos.facts.reason import Code
+from serifos.facts.reason import Reason
 from serifos.plan import acceptance
 from serifos.plan.affinity import permits
 from serifos.plan import copying
-from serifos.plan import limits as lm
-from serifos.plan import outcomes as oc
-from serifos.plan import plan as pl
-from serifos.plan import problem as pm
+from serifos.plan import limits
+from serifos.plan import outcomes
+from serifos.plan.plan import Refusal
 from serifos.plan.problem import Ints
-from serifos.plan import quota as qu
+from serifos.plan.problem import Problem
+from serifos.plan.quota import Quota
 from serifos.plan.slo import beyond
-from serifos.plan import state as st
+from serifos.plan.state import State
 
-NO_OTHER = rs.Reason('no other device has a pool that is up and has a model',
-                     rs.Code.NO_OTHER_MODEL)
-_OTHERS = rs.Reason('other moves go first', rs.Code.OTHERS_FIRST)
-_NOT_HOT = rs.Reason('its pool is not hot', rs.Code.NOT_HOT)
+NO_OTHER = Reason('no other device has a pool that is up and has a model',
+                  Code.NO_OTHER_MODEL)
+_OTHERS = Reason('other moves go first', Code.OTHERS_FIRST)
+_NOT_HOT = Reason('its pool is not hot', Code.NOT_HOT)
 _MANY = 2048  # volumes that are priced at once
 
 
-def of(first: st.State, last: st.State, moved: Collection[str],
-       quota: qu.Quota) -> Iterator[pl.Refusal]:
+def of(first: State, last: State, moved: Collection[str],
+       quota: Quota) -> Iterator[Refusal]:
     """The refusals of a plan that leads from one state to the other.
 
     :param moved: the ids of the volumes that the plan moves
@@ -65,34 +66,34 @@ def of(first: st.State, last: st.State, moved: Collection[str],
                        moves.volume.tolist(), against(last, moves, quota)))
     for volume, reason in why.items():
         if reason:
-            yield pl.Refusal(problem.volumes[volume].id, reason)
+            yield Refusal(problem.volumes[volume].id, reason)
 
 
-def _near(state: st.State) -> Ints:
+def _near(state: State) -> Ints:
     """The pools of least figure, open to volumes or not."""
     pools = np.flatnonzero(state.problem.modelled)
     order = np.argsort(state.figure_us[state.problem.device[pools]],
                        kind='stable')
-    return np.sort(pools[order[:oc.NEAREST]])
+    return np.sort(pools[order[:outcomes.NEAREST]])
 
 
-def _best(state: st.State, volumes: Ints, near: Ints) -> oc.Outcomes:
+def _best(state: State, volumes: Ints, near: Ints) -> outcomes.Outcomes:
     """The best move of each volume; none of one that has no other device."""
     device = state.problem.device
     row, column = np.nonzero(
         device[near] != device[state.home[volumes]][:, None])
-    found = oc.outcomes(state, volumes[row], near[column])
+    found = outcomes.outcomes(state, volumes[row], near[column])
     order = np.lexsort((found.came_us, row))
     return found[order[np.diff(row[order], prepend=-1) != 0]]
 
 
-def against(state: st.State, moves: oc.Outcomes,
-            quota: qu.Quota) -> list[str | None]:
+def against(state: State, moves: outcomes.Outcomes,
+            quota: Quota) -> list[str | None]:
     """The first thing that speaks against each move; None for nothing."""
     asked, which = state.problem.thresholds, moves.volume
     enough = moves.worse_us <= moves.before_us * asked.keeps[which]
     worthy = iter(_against_worthy(state, moves[enough], quota))
-    return [next(worthy) if fine else lm.shortfall(
+    return [next(worthy) if fine else limits.shortfall(
                 was, then, gain, state.problem.hot_by, by_type)
             for fine, was, then, gain, by_type in zip(
                 enough.tolist(), moves.before_us.tolist(),
@@ -100,8 +101,8 @@ def against(state: st.State, moves: oc.Outcomes,
                 asked.by_type[which].tolist())]
 
 
-def _against_worthy(state: st.State, moves: oc.Outcomes,
-                    quota: qu.Quota) -> Iterator[str | None]:
+def _against_worthy(state: State, moves: outcomes.Outcomes,
+                    quota: Quota) -> Iterator[str | None]:
     """The same of moves that would lower the greater figure."""
     problem = state.problem
     source = problem.device[state.home[moves.volume]]
@@ -122,30 +123,30 @@ def _against_worthy(state: st.State, moves: oc.Outcomes,
             broken = int(breaks[row])
             whose = ('it' if broken == volume else
                      f'volume {problem.volumes[broken].id} there')
-            yield rs.Reason(
+            yield Reason(
                 f'on {pool.name} {whose} would see more than the '
                 f'{problem.slos.us[broken]:.6g} µs of its SLO',
-                rs.Code.VIOLATES_SLO)
+                Code.VIOLATES_SLO)
         elif cool[row] and not eases[row]:
-            yield rs.Reason(
+            yield Reason(
                 'its pool is not hot, and SLOs would be exceeded by more '
                 f'or nearly as much on {pool.name}',
-                rs.Code.SHIFTS_SLOS)
+                Code.SHIFTS_SLOS)
         elif (price := unpaid[row]) is not None:
             yield price
         elif problem.carried_gib[volume] > state.gib_left:
-            yield rs.Reason(
+            yield Reason(
                 f'its {problem.carried_gib[volume]:.6g} GiB are more than '
                 f'max_gib_per_plan {problem.limits.max_gib_per_plan:.6g} '
-                'leaves', rs.Code.MAX_GIB)
+                'leaves', Code.MAX_GIB)
         elif quota.full(int(source[row])):
-            yield rs.Reason(f'max_moves {quota.most} is reached',
-                            rs.Code.MAX_MOVES)
+            yield Reason(f'max_moves {quota.most} is reached',
+                         Code.MAX_MOVES)
         else:
             yield None
 
 
-def barred(state: st.State, volume: int, target: int) -> str | None:
+def barred(state: State, volume: int, target: int) -> str | None:
     """Why rules or space keep a volume from a pool, or None."""
     problem = state.problem
     pool, its = problem.cluster.pools[target], problem.bonds.with_it(volume)
@@ -158,26 +159,26 @@ def barred(state: st.State, volume: int, target: int) -> str | None:
         return reason
     full = problem.limits.no_room(pool, state.room[target], size)
     return full if size > state.free[target] or pool.space_unknown else (
-        rs.Reason(f'{full}, until moves of this plan free more',
-                  rs.Code.NO_SPACE_YET))
+        Reason(f'{full}, until moves of this plan free more',
+               Code.NO_SPACE_YET))
 
 
-def _other_barred(state: st.State, volume: int, target: int) -> str | None:
+def _other_barred(state: State, volume: int, target: int) -> str | None:
     """Why rules keep what moves with a volume from a pool, or None."""
     problem = state.problem
     return next((
-        rs.Reason('it is to share a pool with volume '
-                  f'{problem.volumes[other].id}, and {why}',
-                  rs.Code.COMPANION_STAYS)
+        Reason('it is to share a pool with volume '
+               f'{problem.volumes[other].id}, and {why}',
+               Code.COMPANION_STAYS)
         for other in problem.bonds.with_it(volume).tolist()
         if other != volume and (
             why := _by_rules(problem, other, target)) is not None), None)
 
 
-def _by_rules(problem: pm.Problem, volume: int, target: int) -> str | None:
+def _by_rules(problem: Problem, volume: int, target: int) -> str | None:
     """Why rules keep a volume from a pool, its bonds and space aside."""
     one, pool = problem.volumes[volume], problem.cluster.pools[target]
-    return lm.target_refusal(
+    return limits.target_refusal(
         problem.cluster.pools[problem.home[volume]].zone,
         one.required_backend_name, one.volume_type, pool
     ) or problem.limits.unexplained(pool)

@@ -17,28 +17,28 @@ from collections.abc import Sequence
 import dataclasses
 import operator
 
-from serifos.facts import cluster as cl
+from serifos.facts.cluster import Cluster
 from serifos.plan.hot import beam
 from serifos.plan.hot import rounds
-from serifos.plan import limits as lm
-from serifos.plan.loads import slots as sl
-from serifos.plan import outcomes as oc
-from serifos.plan import plan as pl
-from serifos.plan import predictions as pr
-from serifos.plan import problem as pm
-from serifos.plan import quota as qu
+from serifos.plan.limits import Limits
+from serifos.plan.loads.slots import Slots
+from serifos.plan.outcomes import Step
+from serifos.plan.plan import Plan
+from serifos.plan.predictions import Predictions
+from serifos.plan.problem import Problem
+from serifos.plan.quota import Quota
 from serifos.plan.slo import beyond
 from serifos.plan.slo import keeping
 from serifos.plan.space import filling
-from serifos.plan import state as st
+from serifos.plan.state import State
 from serifos.plan import summary
 
 MAX_MOVES = 4
 """Moves of a plan on a small cloud where the limits name none."""
 
 
-def plan(cluster: cl.Cluster, models: pr.Predictions, limits: lm.Limits,
-         slots: sl.Slots | None = None) -> pl.Plan:
+def plan(cluster: Cluster, models: Predictions, limits: Limits,
+         slots: Slots | None = None) -> Plan:
     """Moves that meet SLOs, free space and relieve hot pools.
 
     The plan is truncated where planning from the state that it leads to,
@@ -47,8 +47,8 @@ def plan(cluster: cl.Cluster, models: pr.Predictions, limits: lm.Limits,
     :param models: predictions for the pools in the cluster's order
     :param slots: as of :meth:`.problem.Problem.of`
     """
-    first = st.State.of(pm.Problem.of(cluster, models, limits, slots))
-    quota = qu.Quota.of(first.problem, MAX_MOVES)
+    first = State.of(Problem.of(cluster, models, limits, slots))
+    quota = Quota.of(first.problem, MAX_MOVES)
     found = _best(_Found(first, quota))
     truncated = bool(found.steps) and bool(_eased_last(
         _Found(found.state.carried_out(), quota), once=True).steps)
@@ -63,13 +63,13 @@ class _Found:
     :param why: the reason of each, None for one that its figures tell
     """
 
-    state: st.State
-    quota: qu.Quota
-    steps: tuple[oc.Step, ...] = ()
+    state: State
+    quota: Quota
+    steps: tuple[Step, ...] = ()
     why: tuple[str | None, ...] = ()
 
-    def then(self, steps: Sequence[oc.Step], why: Sequence[str | None],
-             state: st.State, quota: qu.Quota) -> _Found:
+    def then(self, steps: Sequence[Step], why: Sequence[str | None],
+             state: State, quota: Quota) -> _Found:
         return _Found(state, quota, (*self.steps, *steps), (*self.why, *why))
 
     @property

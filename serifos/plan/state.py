@@ -14,10 +14,10 @@ import functools
 import numpy as np
 import numpy.typing as npt
 
-from serifos.plan import problem as pm
 from serifos.plan.problem import Bools
 from serifos.plan.problem import Floats
 from serifos.plan.problem import Ints
+from serifos.plan.problem import Problem
 from serifos.plan import score
 
 
@@ -35,7 +35,7 @@ class State:
         carried out
     """
 
-    problem: pm.Problem
+    problem: Problem
     home: Ints
     loads: Floats
     figure_us: Floats
@@ -43,7 +43,7 @@ class State:
     free: Floats
 
     @classmethod
-    def of(cls, problem: pm.Problem) -> State:
+    def of(cls, problem: Problem) -> State:
         """The cluster as it was observed."""
         free = np.array([problem.limits.room_gib(pool)
                          for pool in problem.cluster.pools], float)

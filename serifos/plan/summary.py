@@ -10,26 +10,29 @@ import math
 
 import numpy as np
 
-from serifos.facts import cluster as cl
+from serifos.facts.cluster import Volume
 from serifos.plan import acceptance
 from serifos.plan import copying
-from serifos.plan import limits as lm
-from serifos.plan import outcomes as oc
-from serifos.plan import plan as pl
+from serifos.plan import limits
+from serifos.plan.outcomes import Step
+from serifos.plan.plan import Change
+from serifos.plan.plan import Move
+from serifos.plan.plan import Plan
+from serifos.plan.plan import Refusal
 from serifos.plan.problem import Floats
 from serifos.plan.problem import Ints
-from serifos.plan import quota as qu
+from serifos.plan.quota import Quota
 from serifos.plan import refusals
 from serifos.plan.slo import beyond
-from serifos.plan import state as st
+from serifos.plan.state import State
 
 FASTEST = 'least predicted latency'
 
 
-def plan(planner: str, first: st.State, last: st.State,
-         steps: Sequence[oc.Step], truncated: bool,
+def plan(planner: str, first: State, last: State,
+         steps: Sequence[Step], truncated: bool,
          why: Sequence[str | None] = (),
-         quota: qu.Quota | None = None) -> pl.Plan:
+         quota: Quota | None = None) -> Plan:
     """The plan that these steps make, (volume, target) each.
 
     :param why: the reason of each; None, and after the last of them, for
@@ -37,7 +40,7 @@ def plan(planner: str, first: st.State, last: st.State,
     :param quota: how they count; None where each counts as one
     """
     if quota is None:
-        quota = qu.Quota.of(first.problem).after(first.problem.device[
+        quota = Quota.of(first.problem).after(first.problem.device[
             first.home[[volume for volume, _ in steps]]])
     why = [*why, *[None] * (len(steps) - len(why))]
     every, there, row = first.problem.bonds.expanded(
@@ -48,33 +51,33 @@ def plan(planner: str, first: st.State, last: st.State,
         first, last, {move.volume for move in moves}, quota), truncated)
 
 
-def figures(planner: str, first: st.State, last: st.State,
-            moves: Sequence[pl.Move], refused: Iterable[pl.Refusal],
-            truncated: bool) -> pl.Plan:
+def figures(planner: str, first: State, last: State,
+            moves: Sequence[Move], refused: Iterable[Refusal],
+            truncated: bool) -> Plan:
     """A plan of these moves, which lead from one state to the other."""
     pools = first.problem.cluster.pools
     shown = [(pool.name, float(was), float(then)) for pool, was, then
              in zip(pools, first.mean_us, last.mean_us)
              if not math.isnan(was)]
     was, then = first.score, last.score
-    return pl.Plan(
+    return Plan(
         planner, tuple(moves),
         tuple(sorted(refused, key=lambda refusal: refusal.volume)),
-        truncated, {name: pl.Change(*pair) for name, *pair in shown},
-        pl.Change(was.max_us, then.max_us),
-        pl.Change(was.mean_us, then.mean_us),
-        pl.Change(was.variance_us2, then.variance_us2),
-        pl.Change(*(len(beyond.broken(state)) for state in (first, last))),
-        pl.Change(*(len(beyond.violated(first, state))
-                    for state in (first, last))),
-        pl.Change(*(int(acceptance.hot_pools(state).sum())
-                    for state in (first, last))),
+        truncated, {name: Change(*pair) for name, *pair in shown},
+        Change(was.max_us, then.max_us),
+        Change(was.mean_us, then.mean_us),
+        Change(was.variance_us2, then.variance_us2),
+        Change(*(len(beyond.broken(state)) for state in (first, last))),
+        Change(*(len(beyond.violated(first, state))
+                 for state in (first, last))),
+        Change(*(int(acceptance.hot_pools(state).sum())
+                 for state in (first, last))),
         tuple(pool.name for pool in pools if pool.unexplained is not None),
         tuple(pool.drift_sentence for pool in pools
               if pool.drifting is not None))
 
 
-def left(made: pl.Plan, first: st.State) -> pl.Plan:
+def left(made: Plan, first: State) -> Plan:
     """What is left of a plan: its moves of volumes that are where they were.
 
     Its figures are of the state, its refusals those of the plan.
@@ -97,13 +100,13 @@ def left(made: pl.Plan, first: st.State) -> pl.Plan:
         expires_at=made.expires_at, window_s=made.window_s)
 
 
-def move(state: st.State, volume: int, target: int, reason: str) -> pl.Move:
+def move(state: State, volume: int, target: int, reason: str) -> Move:
     """The move of one volume that leads from one state to the next."""
     return _moves(state, [(volume, target)], [reason])[0]
 
 
-def _moves(first: st.State, steps: Sequence[oc.Step],
-           why: Sequence[str | None]) -> list[pl.Move]:
+def _moves(first: State, steps: Sequence[Step],
+           why: Sequence[str | None]) -> list[Move]:
     """The moves, each with the figures of its two pools at its turn."""
     problem, pools = first.problem, first.problem.cluster.pools
     if not len(steps):
@@ -126,7 +129,7 @@ def _moves(first: st.State, steps: Sequence[oc.Step],
         reason = why[row] or _reason(
             *figure[:, row], problem.thresholds.keeps[volume[row]],
             problem.hot_by)
-        made.append(pl.Move(
+        made.append(Move(
             moved.id, *(pools[side[row]].name for side in pair),
             moved.size_gib, was, then, came, came_then, reason,
             float(problem.copy_s[volume[row]]), during, came_during,
@@ -134,14 +137,14 @@ def _moves(first: st.State, steps: Sequence[oc.Step],
     return made
 
 
-def _measured(volume: cl.Volume) -> tuple[float | None, float | None]:
+def _measured(volume: Volume) -> tuple[float | None, float | None]:
     """Its latency at the device and as QEMU sees it, where both are known."""
     seen = volume.workload
     return (None, None) if volume.qemu_latency_us is None else (
         seen and seen.latency_us, volume.qemu_latency_us)
 
 
-def _turns(first: st.State, volume: Ints,
+def _turns(first: State, volume: Ints,
            target: Ints) -> tuple[Ints, Floats, Floats]:
     """Pools int[2, n] and their Loads float[2, n, slots, features].
 
@@ -164,7 +167,7 @@ def _turns(first: st.State, volume: Ints,
     return pair, before, after
 
 
-def _figures(first: st.State, pair: Ints, before: Floats,
+def _figures(first: State, pair: Ints, before: Floats,
              after: Floats) -> Floats:
     """µs[3, n]: the source's planning figure, then both afterwards."""
     problem = first.problem
@@ -185,6 +188,6 @@ def _reason(was_us: float, left_us: float, came_us: float,
             keeps: float, hot_by: str) -> str:
     worse_us = max(left_us, came_us)
     if worse_us <= was_us * keeps:
-        return (f'{lm.worse(hot_by)} of both pools '
-                f'{lm.change(was_us, worse_us, hot_by)}')
-    return f'source {lm.change(was_us, left_us, hot_by)}, of several'
+        return (f'{limits.worse(hot_by)} of both pools '
+                f'{limits.change(was_us, worse_us, hot_by)}')
+    return f'source {limits.change(was_us, left_us, hot_by)}, of several'

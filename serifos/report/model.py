@@ -13,13 +13,14 @@ from typing import Any
 import numpy as np
 
 from serifos import errors
-from serifos.facts import dataset as ds
+from serifos.facts.dataset import Dataset
+from serifos.facts.dataset import Sample
 from serifos.model import fit_runs
 from serifos.model.linear import predict as linear
-from serifos.model import model as mm
+from serifos.model.model import Model
 from serifos.model import quality
 from serifos.report import charts
-from serifos.report import measured as md
+from serifos.report.measured import text
 from serifos.report import page
 from serifos.report import table
 from serifos.report import verdict
@@ -27,7 +28,7 @@ from serifos.report import verdict
 _COUNT = 'workloads run together'
 
 
-def page_of(model: mm.Model, dataset: ds.Dataset) -> str:
+def page_of(model: Model, dataset: Dataset) -> str:
     """An HTML page on the valid round of a dataset.
 
     :raises InputError: where no run has the figure that the model predicts
@@ -81,20 +82,20 @@ def _shown(predicts: str) -> tuple[str, float]:
         predicts.endswith('_us')) else (predicts, 1.0)
 
 
-def _about(model: mm.Model, dataset: ds.Dataset, runs: int) -> str:
+def _about(model: Model, dataset: Dataset, runs: int) -> str:
     """The device, and where and when it was measured."""
     return (f'A model of kind {model.kind} against {runs:,} runs.\n'
-            + md.text(model.device, dataset.header.host,
-                      dataset.header.created_at))
+            + text(model.device, dataset.header.host,
+                   dataset.header.created_at))
 
 
-def _mean_block(sample: ds.Sample) -> int:
+def _mean_block(sample: Sample) -> int:
     """The mean block size to the next power of two, KiB."""
     mean = np.mean([w.block_kib for w in sample.workloads])
     return 2 ** round(float(np.log2(max(1.0, mean))))
 
 
-def _terms(model: mm.Model) -> list[tuple[str, str, Any]]:
+def _terms(model: Model) -> list[tuple[str, str, Any]]:
     if not isinstance(model.predictor, linear.Linear):
         return [(*line, '') for line in model.predictor.lines()]
     rows = (model.parameters if model.kind == 'consolidation'
@@ -103,7 +104,7 @@ def _terms(model: mm.Model) -> list[tuple[str, str, Any]]:
             for term, value in row.items()]
 
 
-def _against(model: mm.Model, figure: str, measured: quality.Floats,
+def _against(model: Model, figure: str, measured: quality.Floats,
              predicted: quality.Floats, counts: quality.Floats) -> str:
     ends = np.array([min(measured.min(), predicted[predicted > 0].min(
         initial=measured.min())), max(measured.max(), predicted.max())])

@@ -6,19 +6,19 @@ from __future__ import annotations
 import collections
 from collections.abc import Iterator
 
-from serifos.facts import cluster as cl
-from serifos.report.plan import wording as wd
+from serifos.facts.cluster import Cluster
+from serifos.report.plan import wording
 from serifos.report import table
 
 _SHOWN = 20
 
 
-def text(cluster: cl.Cluster) -> str:
+def text(cluster: Cluster) -> str:
     """Each pool, and the busiest volumes."""
-    return wd.lines(_lines(cluster))
+    return wording.lines(_lines(cluster))
 
 
-def _lines(cluster: cl.Cluster) -> Iterator[str]:
+def _lines(cluster: Cluster) -> Iterator[str]:
     homes = collections.Counter(v.pool for v in cluster.volumes)
     yield table.as_text(table.Table(
         ('pool', 'state', 'model', 'volumes', 'GiB free'),

@@ -6,24 +6,24 @@ from __future__ import annotations
 from collections.abc import Iterator
 from collections.abc import Mapping
 
-from serifos.model import model as mm
-from serifos.model import verdict as vd
-from serifos.report.plan import wording as wd
+from serifos.model.model import Model
+from serifos.model import verdict
+from serifos.report.plan import wording
 
 _INPUTS = {'write_pct': '% writes', 'block_kib': 'KiB a request',
            'iodepth': 'requests outstanding for each workload',
            'random_pct': '% random', 'count': 'workloads together'}
 
 
-def text(model: mm.Model) -> str:
+def text(model: Model) -> str:
     """The verdict, its reasons, every figure, and what to do next."""
-    found = vd.verdict(model)
-    return wd.lines(_lines(model, found))
+    found = verdict.verdict(model)
+    return wording.lines(_lines(model, found))
 
 
-def paragraph(model: mm.Model) -> str:
+def paragraph(model: Model) -> str:
     """The verdict, its reasons and its advice, for the head of a page."""
-    found = vd.verdict(model)
+    found = verdict.verdict(model)
     return ' '.join([sentence(found.headline), *found.reasons,
                      *found.advice])
 
@@ -33,20 +33,21 @@ def sentence(headline: str) -> str:
     return f'{headline[:1].upper()}{headline[1:]}.'
 
 
-def _lines(model: mm.Model, found: vd.Verdict) -> Iterator[str]:
-    yield from wd.wrapped(f'{found.headline}.', f'{wd.name(model.name)}: ')
-    yield from wd.wrapped(' '.join(found.reasons))
+def _lines(model: Model, found: verdict.Verdict) -> Iterator[str]:
+    yield from wording.wrapped(f'{found.headline}.',
+                               f'{wording.name(model.name)}: ')
+    yield from wording.wrapped(' '.join(found.reasons))
     if model.quality.get('why'):
-        yield from wd.wrapped(f'{model.quality["why"]}', 'Its kind: ')
+        yield from wording.wrapped(f'{model.quality["why"]}', 'Its kind: ')
     yield from ('', 'What its figures say:')
     for name, value, meaning in figures(model):
-        yield from wd.wrapped(f'{value}: {meaning}.', f'  {name:12} ')
+        yield from wording.wrapped(f'{value}: {meaning}.', f'  {name:12} ')
     yield from ('', 'What to do next:')
     for sentence in found.advice:
-        yield from wd.wrapped(sentence, '  * ')
+        yield from wording.wrapped(sentence, '  * ')
 
 
-def figures(model: mm.Model) -> Iterator[tuple[str, str, str]]:
+def figures(model: Model) -> Iterator[tuple[str, str, str]]:
     """(name, value, meaning) of each figure that a model states.
 
     Names are those of ``serifos-model show``.
@@ -80,11 +81,12 @@ def _errors(quality: Mapping[str, object]
                'runs of ten are within this factor of what was measured, on '
                'runs that the fit did not see')
     if mre is not None:
-        yield ('mre', vd.percent(mre), 'mean relative error, how far a '
+        yield ('mre', verdict.percent(mre), 'mean relative error, how far a '
                'prediction of a pool is off in the mean, on runs that the '
                'fit did not see')
     if of_tenants is not None:
-        yield ('tenant_mre', vd.percent(of_tenants), 'the same, of what each '
+        yield ('tenant_mre', verdict.percent(of_tenants),
+               'the same, of what each '
                'of the workloads on the device sees; SLOs are judged '
                'by it')
     by_count = {count: error for count, error in (
@@ -92,15 +94,16 @@ def _errors(quality: Mapping[str, object]
     if len(by_count) > 1:
         best, worst = (pick(by_count, key=by_count.get)
                        for pick in (min, max))
-        yield ('mre_by_count', f'{vd.percent(by_count[best])} at {best}, '
-               f'{vd.percent(by_count[worst])} at {worst}', 'the least and '
+        yield ('mre_by_count', f'{verdict.percent(by_count[best])} at {best}, '
+               f'{verdict.percent(by_count[worst])} at {worst}',
+               'the least and '
                'the greatest error by how many workloads ran together')
     by_kind = {kind: error for kind, error in (
         quality.get('mre_by_kind') or {}).items() if error is not None}
     if len(by_kind) > 1:
         least_first = sorted(by_kind.items(), key=lambda each: each[1])
         yield ('mre_by_kind', ', '.join(
-            f'{kind} {vd.percent(error)}' for kind, error in least_first),
+            f'{kind} {verdict.percent(error)}' for kind, error in least_first),
             'the error of each kind of model that was tried')
 
 
@@ -110,4 +113,4 @@ def _span(least: float, greatest: float) -> str:
 
 
 def _signed(fraction: float) -> str:
-    return f'{"-" if fraction < 0 else "+"}{vd.percent(abs(fraction))}'
+    return f'{"-" if fraction < 0 else "+"}{verdict.percent(abs(fraction))}'

@@ -14,8 +14,10 @@ from typing import NamedTuple
 
 from serifos.facts import names
 from serifos.plan.affinity import labels
-from serifos.scheduler import request as rq
-from serifos.scheduler import snapshot as sn
+from serifos.scheduler.request import CREATE
+from serifos.scheduler.request import Request
+from serifos.scheduler.snapshot import Labelled
+from serifos.scheduler.snapshot import Snapshot
 
 
 class Wish(NamedTuple):
@@ -26,10 +28,10 @@ class Wish(NamedTuple):
     different: labels.Asked
 
     @classmethod
-    def of(cls, request: rq.Request) -> Wish | None:
+    def of(cls, request: Request) -> Wish | None:
         """None where it asks for nothing, or is no new volume."""
         said = request.metadata
-        if request.operation != rq.CREATE or not (
+        if request.operation != CREATE or not (
                 names.SAME_POOL in said or names.DIFFERENT_POOL in said):
             return None
         same, different = (
@@ -43,7 +45,7 @@ Placed = Iterable[tuple[str, str, Wish]]
 """Volume, pool and wish of what was placed since the observation."""
 
 
-def barred(wish: Wish, pools: Iterable[str], snapshot: sn.Snapshot,
+def barred(wish: Wish, pools: Iterable[str], snapshot: Snapshot,
            placed: Placed, but: str | None = None) -> list[str | None]:
     """Why each pool is not one where the volume is to live; None if it is.
 
@@ -70,8 +72,8 @@ def barred(wish: Wish, pools: Iterable[str], snapshot: sn.Snapshot,
     return [why(pool) for pool in pools]
 
 
-def _found(asked: labels.Asked, project: str | None, snapshot: sn.Snapshot,
-           labelled: sn.Labelled,
+def _found(asked: labels.Asked, project: str | None, snapshot: Snapshot,
+           labelled: Labelled,
            placed: Iterable[tuple[str, str, str | None, labels.Asked]],
            but: str | None) -> Iterator[tuple[str, str]]:
     """Pool and id of the volumes that are asked for."""

@@ -13,11 +13,11 @@ import os
 import pathlib
 
 from serifos import errors
-from serifos.facts import workload as wl
+from serifos.facts import workload
 from serifos.files import model_files
-from serifos.model import model as mm
+from serifos.model.model import Model
 from serifos.scheduler import cluster_reader
-from serifos.scheduler import snapshot as sn
+from serifos.scheduler import snapshot
 
 Signature = tuple[int, int, int]
 
@@ -41,24 +41,25 @@ class Cache:
     """
 
     def __init__(self, state_dir: str, models_dir: str, max_age_s: float,
-                 usual: wl.Workload,
-                 floor: float = wl.ACTIVE_FLOOR) -> None:
+                 usual: workload.Workload,
+                 floor: float = workload.ACTIVE_FLOOR) -> None:
         self._cluster_path = pathlib.Path(state_dir, 'cluster.json')
         self._models_path = pathlib.Path(models_dir)
         self._max_age_s = max_age_s
         self._usual = usual
         self._floor = floor
         self._signatures: tuple[Signature | None, ...] = ()
-        self._work: cluster_reader.Steps[sn.View] | None = None
+        self._work: cluster_reader.Steps[snapshot.View] | None = None
         self._looked_at = 0.0
         self._saved = 0.0
-        self._snapshot: tuple[Signature | None, sn.Snapshot] | None = None
+        self._snapshot: tuple[Signature | None,
+                              snapshot.Snapshot] | None = None
         self._models: dict[str, tuple[Signature | None,
-                                      mm.Model | str]] = {}
-        self._view: sn.View | None = None
+                                      Model | str]] = {}
+        self._view: snapshot.View | None = None
         self._trouble = ''
 
-    def look(self, now: float, candidates: int = 0) -> sn.View:
+    def look(self, now: float, candidates: int = 0) -> snapshot.View:
         """The contents of the files at ``now``, seconds of the epoch.
 
         :param candidates: of the request for which this is
@@ -89,7 +90,7 @@ class Cache:
         return max((signature[0] / 1e9 for signature, _
                     in self._models.values() if signature), default=None)
 
-    def _is_stale(self, view: sn.View, now: float) -> bool:
+    def _is_stale(self, view: snapshot.View, now: float) -> bool:
         return abs(now - view.snapshot.taken_at) > self._max_age_s
 
     def _allowed(self, now: float, candidates: int) -> float:
@@ -121,21 +122,22 @@ class Cache:
         self._trouble = trouble
 
     def _reading(self, cluster: Signature | None,
-                 models: Signature | None) -> cluster_reader.Steps[sn.View]:
+                 models: Signature
+                 | None) -> cluster_reader.Steps[snapshot.View]:
         """Reads what changed, and predicts all pools again."""
         if self._snapshot is None or cluster != self._snapshot[0]:
             file = yield from cluster_reader.read(self._cluster_path)
             written_at = cluster[0] / 1e9 if cluster else 0.0
-            self._snapshot = cluster, (yield from sn.indexed(
+            self._snapshot = cluster, (yield from snapshot.indexed(
                 file.pools, file.volumes, self._floor,
                 written_at if file.observed_at is None
                 else file.observed_at))
         found, broken = yield from self._read_models()
-        return (yield from sn.predicted(
+        return (yield from snapshot.predicted(
             self._snapshot[1], found, broken, self._usual))
 
     def _read_models(self) -> cluster_reader.Steps[
-            tuple[Mapping[str, mm.Model], Mapping[str, str]]]:
+            tuple[Mapping[str, Model], Mapping[str, str]]]:
         before, self._models = self._models, {}
         for stem in sorted(model_files.stems(self._models_path)):
             signature = _signature(self._models_path / f'{stem}.json')
@@ -144,14 +146,14 @@ class Cache:
                 kept = signature, _model(self._models_path, stem)
                 yield _LINES_A_MODEL
             self._models[stem] = kept
-        models: dict[str, mm.Model] = {}
+        models: dict[str, Model] = {}
         broken: dict[str, str] = {}
         for stem, (_, its) in self._models.items():
             (broken if isinstance(its, str) else models)[stem] = its
         return models, broken
 
 
-def _model(directory: pathlib.Path, stem: str) -> mm.Model | str:
+def _model(directory: pathlib.Path, stem: str) -> Model | str:
     """A model, or why it cannot be read."""
     try:
         return model_files.read(directory, stem)

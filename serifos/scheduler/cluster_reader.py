@@ -16,7 +16,7 @@ from typing import Any
 from typing import TypeVar
 
 from serifos import errors
-from serifos.facts import cluster as cl
+from serifos.facts import cluster
 from serifos.facts import fields
 from serifos.files import atomic
 from serifos.files import documents
@@ -41,8 +41,8 @@ class File:
     :param observed_at: seconds of the epoch, where it is said
     """
 
-    pools: list[cl.Pool]
-    volumes: list[cl.Volume]
+    pools: list[cluster.Pool]
+    volumes: list[cluster.Volume]
     observed_at: float | None = None
 
 
@@ -80,10 +80,10 @@ def _file(found: Iterable[json_parts.Part],
         else:
             rest[part.name] = part.value
         yield LINES + part.length // LINE
-    if rest.get('schema') != cl.CLUSTER_SCHEMA:
+    if rest.get('schema') != cluster.CLUSTER_SCHEMA:
         raise errors.FormatError(
             f'{path} says {rest.get("schema")!r} where its schema should be; '
-            f'this serifos reads {cl.CLUSTER_SCHEMA}.')
+            f'this serifos reads {cluster.CLUSTER_SCHEMA}.')
     why = documents.fault('cluster', rest)
     if why is not None:
         raise ValueError(why)
@@ -91,23 +91,23 @@ def _file(found: Iterable[json_parts.Part],
                 fields.Field(rest)['observed_at'].moment_or_none())
 
 
-def _pool(doc: Mapping[str, Any]) -> cl.Pool:
-    return cl.Pool(
+def _pool(doc: Mapping[str, Any]) -> cluster.Pool:
+    return cluster.Pool(
         doc['name'], doc.get('model'), state=doc.get('state') or 'up',
         device=doc.get('device'), copies_gib=doc.get('copies_gib') or 0.0,
         correction=doc.get('correction') or 1.0)
 
 
-def _volume(doc: Mapping[str, Any]) -> cl.Volume:
+def _volume(doc: Mapping[str, Any]) -> cluster.Volume:
     workload = doc.get('workload')
-    return cl.Volume(
+    return cluster.Volume(
         doc['id'], doc['pool'], doc['size_gib'],
         volume_type=doc.get('volume_type'),
         max_latency_us=doc.get('max_latency_us'),
         project_id=doc.get('project_id'),
         same_pool=tuple(doc.get('same_pool') or ()),
         different_pool=tuple(doc.get('different_pool') or ()),
-        workload=None if workload is None else cl.workload(workload))
+        workload=None if workload is None else cluster.workload(workload))
 
 
 _MAKERS = {'pools': _pool, 'volumes': _volume}

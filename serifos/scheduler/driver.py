@@ -22,7 +22,7 @@ from serifos.scheduler import judge
 from serifos.scheduler.metrics import counts
 from serifos.scheduler import ranking
 from serifos.scheduler import rate_limited_log
-from serifos.scheduler import request as rq
+from serifos.scheduler import request
 
 CONF = cfg.CONF
 LOG = log.getLogger(__name__)
@@ -32,7 +32,7 @@ class Ranked(weights.WeighedHost):
     """A host state, its weight, and the placement that it is ranked for."""
 
     def __init__(self, obj: Any, weight: float, placement: judge.Placement,
-                 candidate: rq.Candidate) -> None:
+                 candidate: request.Candidate) -> None:
         super().__init__(obj, weight)
         self.placement = placement
         self.candidate = candidate
@@ -83,9 +83,9 @@ def ranked(weighed: list[weights.WeighedHost],
     """The same host states, the best for the newcomers first."""
     started_s = time.perf_counter()
     try:
-        requests = [rq.Request.of(each) for each in properties]
+        requests = [request.Request.of(each) for each in properties]
         if weighed and requests and all(
-                r.operation in rq.PLACES for r in requests):
+                r.operation in request.PLACES for r in requests):
             found, result = _by_prediction(weighed, requests)
             if result == counts.JUDGED:
                 counts.ranked(found[0].obj is not weighed[0].obj)
@@ -99,7 +99,7 @@ def ranked(weighed: list[weights.WeighedHost],
 
 
 def _by_prediction(weighed: Sequence[weights.WeighedHost],
-                   requests: Sequence[rq.Request]
+                   requests: Sequence[request.Request]
                    ) -> tuple[list[Ranked], str]:
     serifos = judge.shared(CONF)
     placement = serifos.observe(requests, [each.obj for each in weighed])

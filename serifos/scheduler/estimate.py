@@ -16,14 +16,14 @@ import itertools
 import math
 
 from serifos.scheduler import predict
-from serifos.scheduler import snapshot as sn
+from serifos.scheduler.snapshot import ModelledDevice
 
 FEW = 2
 """Predictions that are made even beyond the budget."""
 
 _POINTS = 64  # known predictions that the lines are drawn through
 
-Last = Callable[[sn.ModelledDevice], predict.Prediction | None]
+Last = Callable[[ModelledDevice], predict.Prediction | None]
 """Place → what was predicted last."""
 
 
@@ -87,10 +87,10 @@ class Filling:
     """
 
     found: list[predict.Prediction | None]
-    places: Sequence[sn.ModelledDevice | None]
+    places: Sequence[ModelledDevice | None]
     last: Last
     usual: Last
-    make: Callable[[sn.ModelledDevice],
+    make: Callable[[ModelledDevice],
                    tuple[predict.Prediction | None, float]]
     mre: Callable[[str], float]
     spent: float = 0.0

@@ -18,13 +18,14 @@ from serifos.scheduler import affinity
 from serifos.scheduler import judge
 from serifos.scheduler.metrics import counts
 from serifos.scheduler import rate_limited_log
-from serifos.scheduler import request as rq
+from serifos.scheduler.request import PLACES
+from serifos.scheduler.request import Request
 
 CONF = cfg.CONF
 LOG = log.getLogger(__name__)
 
 _MOVES = frozenset({'retype_volume', 'migrate_volume'})
-_REFUSES = rq.PLACES | _MOVES
+_REFUSES = PLACES | _MOVES
 """Not extending or snapshots, which must not fail for want of speed."""
 
 
@@ -44,7 +45,7 @@ class SerifosFilter(filters.BaseBackendFilter):
         states = list(filter_obj_list)
         started_s = time.perf_counter()
         try:
-            request = rq.Request.of(filter_properties)
+            request = Request.of(filter_properties)
             if request.operation in _REFUSES and states:
                 kept = _kept(request, states)
                 counts.refused(len(states) - len(kept))
@@ -61,7 +62,7 @@ class SerifosFilter(filters.BaseBackendFilter):
         return bool(self.filter_all([backend_state], filter_properties))
 
 
-def _kept(request: rq.Request, states: list[Any]) -> list[Any]:
+def _kept(request: Request, states: list[Any]) -> list[Any]:
     refused: dict[int, str] = {}
     for i, why in _refused(request, states):
         refused.setdefault(i, why)
@@ -74,7 +75,7 @@ def _kept(request: rq.Request, states: list[Any]) -> list[Any]:
     return [each for i, each in enumerate(states) if i not in refused]
 
 
-def _refused(request: rq.Request,
+def _refused(request: Request,
              states: list[Any]) -> Iterator[tuple[int, str]]:
     """Index and reason for each pool that is refused."""
     serifos = judge.shared(CONF)
@@ -105,7 +106,7 @@ def _refused(request: rq.Request,
                   f'{why[1]:.0f} µs is the SLO of {why[2]}')
 
 
-def _stays(request: rq.Request, state: Any) -> bool:
+def _stays(request: Request, state: Any) -> bool:
     """Whether the volume is in this pool already and may stay."""
     if request.operation not in _MOVES or not request.home:
         return False

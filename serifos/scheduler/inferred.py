@@ -6,7 +6,7 @@ from __future__ import annotations
 import collections
 import dataclasses
 
-from serifos.facts import workload as wl
+from serifos.facts.workload import Workload
 
 WHOLE_GIB = 1e-6
 """Less than this is rounding, not a volume."""
@@ -28,7 +28,7 @@ class Unrecorded:
     pool: str
     gib: float
     at: float
-    workload: wl.Workload
+    workload: Workload
     count: int = 1
 
 
@@ -37,7 +37,7 @@ class Weighed:
     """A request to create a volume, as the weigher saw it."""
 
     size_gib: float
-    workload: wl.Workload
+    workload: Workload
     at: float
 
 

@@ -22,19 +22,23 @@ from oslo_config import cfg
 
 from serifos.conf import scheduler as options
 from serifos import errors
-from serifos.facts import workload as wl
+from serifos.facts.workload import Workload
 from serifos.scheduler import affinity
 from serifos.scheduler import cache
 from serifos.scheduler import inferred
 from serifos.scheduler.metrics import counts
-from serifos.scheduler import newcomer as nc
+from serifos.scheduler import newcomer
 from serifos.scheduler import pending
 from serifos.scheduler import predict
 from serifos.scheduler import prediction_cache
 from serifos.scheduler import rate_limited_log
-from serifos.scheduler import request as rq
-from serifos.scheduler import settings as st
-from serifos.scheduler import snapshot as sn
+from serifos.scheduler.request import Candidate
+from serifos.scheduler.request import CREATE
+from serifos.scheduler.request import Request
+from serifos.scheduler import settings
+from serifos.scheduler.settings import SchedulerSettings
+from serifos.scheduler.snapshot import Snapshot
+from serifos.scheduler.snapshot import View
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,9 +50,9 @@ class Placement:
     :param at: seconds of the epoch
     """
 
-    requests: Sequence[rq.Request]
-    newcomers: Sequence[nc.Newcomer]
-    candidates: Sequence[rq.Candidate]
+    requests: Sequence[Request]
+    newcomers: Sequence[newcomer.Newcomer]
+    candidates: Sequence[Candidate]
     at: float
 
     @property
@@ -66,7 +70,7 @@ class Judgement:
     """
 
     predictions: Sequence[predict.Prediction | None] = ()
-    snapshot: sn.Snapshot | None = None
+    snapshot: Snapshot | None = None
 
 
 class Judge:
@@ -77,7 +81,7 @@ class Judge:
     :param clock: seconds of the epoch
     """
 
-    def __init__(self, settings: st.SchedulerSettings,
+    def __init__(self, settings: SchedulerSettings,
                  clock: Callable[[], float],
                  log: rate_limited_log.RateLimitedLog) -> None:
         self._settings = settings
@@ -88,13 +92,13 @@ class Judge:
             settings.state_dir, settings.models_dir,
             settings.cluster_max_age, settings.newcomer,
             settings.active_floor)
-        self._view: sn.View | None = None
+        self._view: View | None = None
         self._predictions = prediction_cache.PredictionCache(
             settings.newcomer)
         self._pending = pending.Pending(
             settings.reservation_ttl, settings.newcomer)
 
-    def observe(self, requests: Sequence[rq.Request],
+    def observe(self, requests: Sequence[Request],
                 states: Sequence[Any]) -> Placement:
         """Takes in what Cinder reports of its pools with a request.
 
@@ -108,7 +112,7 @@ class Judge:
             placement = Placement(
                 requests,
                 [self._newcomer(request, view) for request in requests],
-                [rq.Candidate.of(state, known) for state in states], now)
+                [Candidate.of(state, known) for state in states], now)
             if view is not None:
                 self._pending.infer(placement.candidates, placement.weighed)
         return placement
@@ -126,7 +130,7 @@ class Judge:
             self._no_opinion(view, placement.candidates)
         return Judgement()
 
-    def _judge(self, view: sn.View, placement: Placement) -> Judgement:
+    def _judge(self, view: View, placement: Placement) -> Judgement:
         volume_id = placement.requests[0].volume_id
         return Judgement(self._predictions.of(
             tuple(newcomer.workload for newcomer in placement.newcomers),
@@ -135,14 +139,14 @@ class Judge:
             self._pending, volume_id,
             self._uncached(volume_id, view.snapshot)), view.snapshot)
 
-    def _uncached(self, volume_id: str | None, snapshot: sn.Snapshot
-                  ) -> dict[str, wl.Workload | None]:
+    def _uncached(self, volume_id: str | None, snapshot: Snapshot
+                  ) -> dict[str, Workload | None]:
         """Device → the workload that leaves it with this volume.
 
         None where the volume is pending. Predictions for these devices hold
         for this request alone.
         """
-        found: dict[str, wl.Workload | None] = {}
+        found: dict[str, Workload | None] = {}
         pending_in = self._pending.pool_of(volume_id)
         if pending_in in snapshot.devices:
             found[snapshot.devices[pending_in]] = None
@@ -151,7 +155,7 @@ class Judge:
             found[snapshot.homes[volume.pool]] = snapshot.workload(volume)
         return found
 
-    def record(self, placement: Placement, candidate: rq.Candidate) -> None:
+    def record(self, placement: Placement, candidate: Candidate) -> None:
         """Records that the volume was placed in this pool."""
         request = placement.requests[0]
         with self._lock:
@@ -179,11 +183,11 @@ class Judge:
 
     def weighed(self, placement: Placement) -> None:
         """Remembers a volume whose pool will show by allocated capacity."""
-        if placement.requests[0].operation == rq.CREATE:
+        if placement.requests[0].operation == CREATE:
             with self._lock:
                 self._pending.weighed(placement.weighed)
 
-    def has_slos(self, request: rq.Request) -> bool:
+    def has_slos(self, request: Request) -> bool:
         """Whether there is an SLO of the volume, or to any other."""
         with self._lock:
             view = self._refresh(self._clock(), 0)
@@ -191,11 +195,11 @@ class Judge:
                 view.snapshot.with_slo or self._pending.with_slo
                 or self.slo_us(request) is not None)
 
-    def slo_us(self, request: rq.Request) -> float | None:
+    def slo_us(self, request: Request) -> float | None:
         """The SLO of the volume's type, µs."""
         return request.slo_us(self._refuse)
 
-    def _refresh(self, now: float, candidates: int) -> sn.View | None:
+    def _refresh(self, now: float, candidates: int) -> View | None:
         before = self._view
         try:
             self._view = self._cache.look(now, candidates)
@@ -210,26 +214,26 @@ class Judge:
                             self._cache.models_at)
         return self._view
 
-    def _newcomer(self, request: rq.Request,
-                  view: sn.View | None) -> nc.Newcomer:
+    def _newcomer(self, request: Request,
+                  view: View | None) -> newcomer.Newcomer:
         """The expected workload; the observed one of an active volume."""
         snapshot = view and view.snapshot
         volume = snapshot and snapshot.volumes.get(request.volume_id or '')
         if volume and volume.workload is not None and (
                 request.home or snapshot.active(volume)):
-            return nc.Newcomer(
+            return newcomer.Newcomer(
                 volume.workload.settled,
-                dict.fromkeys(nc.BOUNDS, 'what it was seen doing'))
+                dict.fromkeys(newcomer.BOUNDS, 'what it was seen doing'))
         if not self._settings.newcomer_hints:
             request = dataclasses.replace(request, hints={})
-        return nc.expected(request, snapshot.seen if snapshot else {},
-                           self._settings.newcomer, self._refuse)
+        return newcomer.expected(request, snapshot.seen if snapshot else {},
+                                 self._settings.newcomer, self._refuse)
 
     def _refuse(self, text: str) -> None:
         self._log.warn('value', 'Serifos: %s', text)
 
-    def _no_opinion(self, view: sn.View,
-                    candidates: Sequence[rq.Candidate]) -> None:
+    def _no_opinion(self, view: View,
+                    candidates: Sequence[Candidate]) -> None:
         first = candidates[0]
         if first.pool not in view.snapshot.devices:
             why = f'{first.pool} is not in cluster.json, or not up there.'
@@ -251,13 +255,13 @@ def shared(conf: cfg.ConfigOpts) -> Judge:
 
     :raises InputError: where the value of an option cannot be used
     """
-    values = st.raw_values(conf)
+    values = settings.raw_values(conf)
     with _LOCK:
         if not _SHARED or values is None or _SHARED[0][0] != values:
-            settings = st.read(conf)
-            counts.use(settings.metrics_dir)
+            wanted = settings.read(conf)
+            counts.use(wanted.metrics_dir)
             _SHARED[:] = [(values, Judge(
-                settings, time.time, rate_limited_log.WARNINGS))]
+                wanted, time.time, rate_limited_log.WARNINGS))]
         return _SHARED[0][1]
 
 

@@ -16,12 +16,14 @@ from typing import Any
 
 from serifos.facts import fields
 from serifos.facts import names
-from serifos.facts import workload as wl
-from serifos.scheduler import request as rq
+from serifos.facts.workload import ACTIVE_FLOOR
+from serifos.facts.workload import Workload
+from serifos.scheduler.request import Refuse
+from serifos.scheduler.request import Request
 
 BOUNDS: Mapping[str, tuple[float, float]] = {
     'write_pct': (0.0, 100.0), 'block_kib': (0.5, 65536.0),
-    'iodepth': (wl.ACTIVE_FLOOR, 65536.0)}
+    'iodepth': (ACTIVE_FLOOR, 65536.0)}
 """Figure of a hint or extra spec → its least and greatest value."""
 
 WRITE_PCT_STEP = 5.0
@@ -37,7 +39,7 @@ class Newcomer:
     :param sources: figure → where it is from
     """
 
-    workload: wl.Workload
+    workload: Workload
     sources: Mapping[str, str]
 
     def __str__(self) -> str:
@@ -49,8 +51,8 @@ class Newcomer:
         return f'{told}, at most {self.workload.iops:g} IOPS by QoS'
 
 
-def expected(request: rq.Request, seen: Mapping[str, wl.Workload],
-             default: wl.Workload, refuse: rq.Refuse) -> Newcomer:
+def expected(request: Request, seen: Mapping[str, Workload],
+             default: Workload, refuse: Refuse) -> Newcomer:
     """The workload expected of the volume of a request.
 
     :param seen: volume type → the mean of its active volumes
@@ -67,9 +69,9 @@ def expected(request: rq.Request, seen: Mapping[str, wl.Workload],
         sources)
 
 
-def _figures(request: rq.Request, name: str, ends: tuple[float, float],
-             met: wl.Workload | None, default: wl.Workload,
-             refuse: rq.Refuse) -> Iterator[tuple[float, str]]:
+def _figures(request: Request, name: str, ends: tuple[float, float],
+             met: Workload | None, default: Workload,
+             refuse: Refuse) -> Iterator[tuple[float, str]]:
     kind = f'volume type {request.volume_type}'
     for told, source in ((request.hints, 'the scheduler hint'),
                          (request.extra_specs, kind)):
@@ -98,8 +100,8 @@ def rounded(name: str, value: float) -> float:
     return min(max(nearest, least), greatest)
 
 
-def _limit(request: rq.Request, workload: wl.Workload,
-           refuse: rq.Refuse) -> float | None:
+def _limit(request: Request, workload: Workload,
+           refuse: Refuse) -> float | None:
     """Requests per second that the volume's QoS allows, or None."""
     found = []
     for name, request_size in (('total_iops_sec', 1.0),
@@ -111,7 +113,7 @@ def _limit(request: rq.Request, workload: wl.Workload,
 
 
 def _figure(told: Mapping[str, Any], key: str, ends: tuple[float, float],
-            source: str, refuse: rq.Refuse) -> float | None:
+            source: str, refuse: Refuse) -> float | None:
     said = told.get(key)
     if said is None:
         return None

@@ -19,12 +19,12 @@ import dataclasses
 import heapq
 import itertools
 
-from serifos.facts import workload as wl
+from serifos.facts.workload import Workload
 from serifos.scheduler import affinity
 from serifos.scheduler import inferred
 from serifos.scheduler import pending_pool
-from serifos.scheduler import request as rq
-from serifos.scheduler import snapshot as sn
+from serifos.scheduler.request import Candidate
+from serifos.scheduler.snapshot import Snapshot
 
 MOST = 10_000
 """Volumes that are recorded one by one; beyond that the oldest is dropped,
@@ -49,7 +49,7 @@ class Pending:
     pending there.
     """
 
-    def __init__(self, ttl_s: float, default: wl.Workload) -> None:
+    def __init__(self, ttl_s: float, default: Workload) -> None:
         self._ttl_s = ttl_s
         self._default = default
         self._recorded: collections.OrderedDict[str, Volume] = (
@@ -61,7 +61,7 @@ class Pending:
         self._number = itertools.count(1)
         self._ends: list[tuple[float, int, Key]] = []
         self._most_ends = _SPARE
-        self._snapshot: sn.Snapshot | None = None
+        self._snapshot: Snapshot | None = None
         # Pool → GiB of recorded volumes that the file does not have there:
         # of new ones, and of those that move, whose copies it may have.
         self._new_gib: collections.Counter[str] = collections.Counter()
@@ -76,7 +76,7 @@ class Pending:
         """Remembers a weighed request, whose pool is not reported."""
         self._inferred.remember(request)
 
-    def renew(self, snapshot: sn.Snapshot, now: float) -> None:
+    def renew(self, snapshot: Snapshot, now: float) -> None:
         """Drops volumes that expired or that a new cluster.json shows."""
         self._expire(now)
         if snapshot is self._snapshot:
@@ -104,7 +104,7 @@ class Pending:
         for pool in self._pools:
             self._revise(pool)
 
-    def infer(self, candidates: Iterable[rq.Candidate],
+    def infer(self, candidates: Iterable[Candidate],
               request: inferred.Weighed) -> None:
         """Infers volumes from the allocated capacity of the candidates."""
         snapshot = self._snapshot
@@ -126,12 +126,12 @@ class Pending:
                     self._expire_later(entry.at, entry)
 
     def several(self, pools: Iterable[str],
-                but: str | None = None) -> dict[wl.Workload, int]:
+                but: str | None = None) -> dict[Workload, int]:
         """The workloads pending in some pools, with their numbers.
 
         :param but: the id of a volume to leave out
         """
-        found: dict[wl.Workload, int] = {}
+        found: dict[Workload, int] = {}
         for each in self._in(pools, but):
             for workload, count in each.several().items():
                 found[workload] = found.get(workload, 0) + count
@@ -188,7 +188,7 @@ class Pending:
             booked = self._moving_gib if one.home else self._new_gib
             booked[one.pool] += sign * one.size_gib
 
-    def _add(self, pool: str, workload: wl.Workload, count: int,
+    def _add(self, pool: str, workload: Workload, count: int,
              slo_us: float | None = None) -> None:
         self._pools.setdefault(pool, pending_pool.PendingPool()).add(
             workload, count, slo_us)
@@ -196,7 +196,7 @@ class Pending:
             self.with_slo.add(pool)
         self._revise(pool)
 
-    def _remove(self, pool: str, workload: wl.Workload, count: int,
+    def _remove(self, pool: str, workload: Workload, count: int,
                 slo_us: float | None = None) -> None:
         its = self._pools[pool]
         its.remove(workload, count, slo_us)
@@ -240,7 +240,7 @@ class Pending:
                 self._forget(what)
         self._inferred.expire(now)
 
-    def _arrive(self, snapshot: sn.Snapshot, before: Mapping[str, object],
+    def _arrive(self, snapshot: Snapshot, before: Mapping[str, object],
                 now: float) -> None:
         """Takes in the volumes that the last file did not have."""
         for volume in snapshot.volumes.values():

@@ -7,7 +7,7 @@ import collections
 import dataclasses
 from typing import NamedTuple
 
-from serifos.facts import workload as wl
+from serifos.facts.workload import Workload
 from serifos.scheduler import affinity
 
 MOST = 8
@@ -28,7 +28,7 @@ class PendingVolume:
     """
 
     pool: str
-    workload: wl.Workload
+    workload: Workload
     size_gib: float
     at: float
     home: str | None = None
@@ -43,20 +43,20 @@ class PendingSlo(NamedTuple):
     """
 
     latency_us: float
-    workload: wl.Workload | None
+    workload: Workload | None
 
 
 class PendingPool:
     """The workloads of a pool with their counts, and the SLOs."""
 
     def __init__(self) -> None:
-        self._counts: dict[wl.Workload, int] = {}
+        self._counts: dict[Workload, int] = {}
         self._others = 0
         self._sums = (0.0,) * 4
         self._slos: collections.Counter[PendingSlo] = (
             collections.Counter())
 
-    def add(self, workload: wl.Workload, count: int,
+    def add(self, workload: Workload, count: int,
             slo_us: float | None = None) -> None:
         if workload in self._counts or len(self._counts) < MOST:
             self._counts[workload] = self._counts.get(workload, 0) + count
@@ -67,7 +67,7 @@ class PendingPool:
                 slo_us, workload if workload in self._counts else None)
             ] += count
 
-    def remove(self, workload: wl.Workload, count: int,
+    def remove(self, workload: Workload, count: int,
                slo_us: float | None = None) -> None:
         """Removes ``count`` of those that were added."""
         if slo_us is not None:
@@ -85,7 +85,7 @@ class PendingPool:
         if count > kept:
             self._mix(workload, kept - count)
 
-    def _mix(self, its: wl.Workload, count: int) -> None:
+    def _mix(self, its: Workload, count: int) -> None:
         self._others += count
         pattern = (its.write_pct, its.block_kib, its.outstanding,
                    its.random_pct)
@@ -94,11 +94,11 @@ class PendingPool:
             for total, value in zip(self._sums, pattern)
         ) if self._others > 0 else (0.0,) * 4
 
-    def several(self) -> dict[wl.Workload, int]:
+    def several(self) -> dict[Workload, int]:
         """At most :data:`MOST` workloads and another, with their counts."""
         if self._others <= 0:
             return dict(self._counts)
-        mean = wl.Workload(*(total / self._others for total in self._sums))
+        mean = Workload(*(total / self._others for total in self._sums))
         return {**self._counts,
                 mean: self._counts.get(mean, 0) + self._others}
 

@@ -18,8 +18,9 @@ import math
 import operator
 from typing import NamedTuple
 
-from serifos.facts import workload as wl
-from serifos.model import model as mm
+from serifos.facts.workload import Load
+from serifos.facts.workload import Workload
+from serifos.model.model import Model
 
 
 class Slo(NamedTuple):
@@ -29,7 +30,7 @@ class Slo(NamedTuple):
     :param volume: its id, '' of one that is on its way
     """
 
-    own: wl.Load
+    own: Load
     latency_us: float
     volume: str = ''
 
@@ -60,15 +61,15 @@ class Prediction(NamedTuple):
 
 _LEAST_US = 1e-9
 
-Several = Mapping[wl.Workload, int]
+Several = Mapping[Workload, int]
 """Workloads and how many of each there are."""
 
-Own = Callable[[wl.Workload], wl.Load]
+Own = Callable[[Workload], Load]
 """Workload → its Load for one model."""
 
 
-def prediction(model: mm.Model, load: wl.Load, everyone: wl.Load,
-               newcomer: wl.Load, slos: Sequence[Slo] = (),
+def prediction(model: Model, load: Load, everyone: Load,
+               newcomer: Load, slos: Sequence[Slo] = (),
                correction: float = 1.0) -> Prediction | None:
     """What is predicted of a Load; None where it is not finite.
 
@@ -95,8 +96,8 @@ def strains(seen: Iterable[float], slos: Iterable[Slo]
             for us, slo in zip(seen, slos)]
 
 
-def seen_us(model: mm.Model, load: wl.Load, everyone: wl.Load,
-            several: Iterable[wl.Load]) -> list[float]:
+def seen_us(model: Model, load: Load, everyone: Load,
+            several: Iterable[Load]) -> list[float]:
     """The latencies of all tenants of the cloud, and of several, µs.
 
     An idle one may come to do what the others do. NaN where the model fails,
@@ -111,8 +112,8 @@ def seen_us(model: mm.Model, load: wl.Load, everyone: wl.Load,
         return [math.nan] * len(asked)
 
 
-def with_added(model: mm.Model, own: Own, load: wl.Load,
-               several: Several) -> wl.Load:
+def with_added(model: Model, own: Own, load: Load,
+               several: Several) -> Load:
     """A Load and the workloads that are expected to come to it.
 
     Where QoS limits a workload to so many requests per second, no more are
@@ -132,11 +133,11 @@ def with_added(model: mm.Model, own: Own, load: wl.Load,
     return load
 
 
-def total(own: Own, load: wl.Load, several: Several) -> wl.Load:
+def total(own: Own, load: Load, several: Several) -> Load:
     """A Load and those of workloads, whatever limits them."""
     return sum((_times(own(workload), count)
                 for workload, count in several.items()), load)
 
 
-def _times(load: wl.Load, count: int) -> wl.Load:
-    return wl.Load(*(count * figure for figure in load.vector))
+def _times(load: Load, count: int) -> Load:
+    return Load(*(count * figure for figure in load.vector))

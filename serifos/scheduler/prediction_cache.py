@@ -15,13 +15,15 @@ from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
 
-from serifos.facts import workload as wl
-from serifos.model import model as mm
+from serifos.facts.workload import Load
+from serifos.facts.workload import Workload
+from serifos.model.model import Model
 from serifos.scheduler import estimate
-from serifos.scheduler import pending as pd
+from serifos.scheduler.pending import Pending
 from serifos.scheduler import pending_pool
 from serifos.scheduler import predict
-from serifos.scheduler import snapshot as sn
+from serifos.scheduler.snapshot import ModelledDevice
+from serifos.scheduler.snapshot import View
 
 WORK, WORK_EACH = 300.0, 16.0
 """Multiplications that a request may spend on new predictions, and how many
@@ -36,7 +38,7 @@ MOST = 250_000
 _SLO_WORK = 10.0
 _OWN = 4096  # Loads of single workloads that are kept
 
-Newcomers = tuple[wl.Workload, ...]
+Newcomers = tuple[Workload, ...]
 """The workloads of the volumes that are placed together."""
 
 
@@ -50,17 +52,17 @@ class NewcomersCache:
 
     def __init__(self) -> None:
         self.found: dict[
-            sn.ModelledDevice, tuple[int, predict.Prediction | None]] = {}
+            ModelledDevice, tuple[int, predict.Prediction | None]] = {}
         self.before: dict[
-            sn.ModelledDevice, tuple[int, predict.Prediction | None]] = {}
+            ModelledDevice, tuple[int, predict.Prediction | None]] = {}
 
-    def renew(self, view: sn.View | None = None) -> None:
+    def renew(self, view: View | None = None) -> None:
         """:param view: the new one, where it predicts for these newcomers"""
         self.before, self.found = self.found, {
             place: (0, prediction)
             for place, prediction in view.usual.items()} if view else {}
 
-    def last(self, place: sn.ModelledDevice) -> predict.Prediction | None:
+    def last(self, place: ModelledDevice) -> predict.Prediction | None:
         """What was predicted last."""
         _, prediction = (self.found.get(place) or self.before.get(place)
                          or (0, None))
@@ -73,14 +75,14 @@ class PredictionCache:
     :param usual: the newcomer that a View has the predictions of
     """
 
-    def __init__(self, usual: wl.Workload) -> None:
-        self._view: sn.View | None = None
+    def __init__(self, usual: Workload) -> None:
+        self._view: View | None = None
         self._usual_newcomers, self._usual = (usual,), NewcomersCache()
         self._caches: collections.OrderedDict[Newcomers, NewcomersCache] = (
             collections.OrderedDict())
-        self._own: dict[tuple[str, wl.Workload], wl.Load] = {}
+        self._own: dict[tuple[str, Workload], Load] = {}
 
-    def renew(self, view: sn.View) -> None:
+    def renew(self, view: View) -> None:
         """Drops the predictions of another View."""
         if view is not self._view:
             self._view = view
@@ -90,9 +92,9 @@ class PredictionCache:
             self._usual.renew(view)
 
     def of(self, newcomers: Newcomers,
-           places: Sequence[sn.ModelledDevice | None],
-           pending: pd.Pending, but: str | None,
-           uncached: Mapping[str, wl.Workload | None]
+           places: Sequence[ModelledDevice | None],
+           pending: Pending, but: str | None,
+           uncached: Mapping[str, Workload | None]
            ) -> list[predict.Prediction | None]:
         """Predictions for places; None where there is no place or model.
 
@@ -105,7 +107,7 @@ class PredictionCache:
         sharing = self._view.snapshot.sharing
         coming = collections.Counter(newcomers)
 
-        def make(place: sn.ModelledDevice
+        def make(place: ModelledDevice
                  ) -> tuple[predict.Prediction | None, float]:
             device = place.device
             now = revision(device, 0)
@@ -139,10 +141,10 @@ class PredictionCache:
                 todo, WORK + WORK_EACH * len(places))
         return found
 
-    def _predict(self, place: sn.ModelledDevice, coming: predict.Several,
+    def _predict(self, place: ModelledDevice, coming: predict.Several,
                  pending: predict.Several,
                  pending_slos: Iterable[pending_pool.PendingSlo],
-                 but: str | None, lifted: wl.Workload | None
+                 but: str | None, lifted: Workload | None
                  ) -> tuple[predict.Prediction | None, float]:
         """A new prediction, and the multiplications that it took.
 
@@ -153,7 +155,7 @@ class PredictionCache:
         model = view.models[stem]
         load = view.load(place)
 
-        def own(workload: wl.Workload) -> wl.Load:
+        def own(workload: Workload) -> Load:
             return self._load_of(stem, model, workload)
 
         if lifted is not None:
@@ -163,7 +165,7 @@ class PredictionCache:
         everyone = predict.total(own, view.everyone, coming)
         slos = [slo for slo in view.slos_of(place) if slo.volume != but]
         slos += (predict.Slo(
-            own(workload) if workload else wl.Load(), latency_us)
+            own(workload) if workload else Load(), latency_us)
             for latency_us, workload in pending_slos)
         work = model.work(load) + OVERHEAD * (1 + len(pending) + len(coming))
         if place not in view.loads:
@@ -174,8 +176,8 @@ class PredictionCache:
             model, load, everyone, own(next(iter(coming))), slos,
             view.snapshot.places.get(place, 1.0)), work
 
-    def _load_of(self, stem: str, model: mm.Model,
-                 workload: wl.Workload) -> wl.Load:
+    def _load_of(self, stem: str, model: Model,
+                 workload: Workload) -> Load:
         found = self._own.get((stem, workload))
         if found is None:
             if len(self._own) >= _OWN:

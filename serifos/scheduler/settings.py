@@ -9,7 +9,7 @@ from typing import NamedTuple
 from oslo_config import cfg
 
 from serifos.conf import scheduler as options
-from serifos.facts import workload as wl
+from serifos.facts.workload import Workload
 
 
 class SchedulerSettings(NamedTuple):
@@ -27,10 +27,10 @@ class SchedulerSettings(NamedTuple):
     metrics_dir: str | None = None
 
     @property
-    def newcomer(self) -> wl.Workload:
+    def newcomer(self) -> Workload:
         """The workload expected of a volume by default."""
-        return wl.Workload(self.newcomer_write_pct, self.newcomer_block_kib,
-                           self.newcomer_iodepth)
+        return Workload(self.newcomer_write_pct, self.newcomer_block_kib,
+                        self.newcomer_iodepth)
 
 
 def read(conf: cfg.ConfigOpts) -> SchedulerSettings:

@@ -12,9 +12,12 @@ import operator
 from typing import NamedTuple
 
 from serifos import errors
-from serifos.facts import cluster as cl
-from serifos.facts import workload as wl
-from serifos.model import model as mm
+from serifos.facts.cluster import Pool
+from serifos.facts.cluster import Volume
+from serifos.facts.workload import Load
+from serifos.facts.workload import Mean
+from serifos.facts.workload import Workload
+from serifos.model.model import Model
 from serifos.scheduler import cluster_reader
 from serifos.scheduler import predict
 
@@ -24,7 +27,7 @@ MOST_SLOS = 8
 ELSEWHERE = ''
 """Stands for the device of volumes whose pool is on none that is known."""
 
-Labelled = Mapping[str, list[cl.Volume]]
+Labelled = Mapping[str, list[Volume]]
 """Label → the volumes that have it."""
 
 _WORK_A_LINE = 150
@@ -71,14 +74,14 @@ class Snapshot:
     sharing: Mapping[str, tuple[str, ...]]
     homes: Mapping[str, str]
     places: Mapping[ModelledDevice, float]
-    volumes: Mapping[str, cl.Volume]
-    residents: Mapping[str, list[cl.Volume]]
-    with_slo: Mapping[str, list[cl.Volume]]
+    volumes: Mapping[str, Volume]
+    residents: Mapping[str, list[Volume]]
+    with_slo: Mapping[str, list[Volume]]
     gib: Mapping[str, float]
     copies_gib: Mapping[str, float]
     mean_gib: float
-    seen: Mapping[str, wl.Workload]
-    typical: Mapping[str | None, wl.Workload]
+    seen: Mapping[str, Workload]
+    typical: Mapping[str | None, Workload]
     same: Labelled = dataclasses.field(default_factory=dict)
     different: Labelled = dataclasses.field(default_factory=dict)
 
@@ -91,16 +94,16 @@ class Snapshot:
         """The device of a pool; its own name where that is not known."""
         return self.homes.get(pool, pool)
 
-    def workload(self, volume: cl.Volume) -> wl.Workload | None:
+    def workload(self, volume: Volume) -> Workload | None:
         """What a volume does, or a typical one of its type."""
         return volume.workload or self.typical.get(volume.volume_type)
 
-    def active(self, volume: cl.Volume) -> bool:
+    def active(self, volume: Volume) -> bool:
         its = self.workload(volume)
         return its is not None and its.is_active(self.floor)
 
 
-def indexed(pools: Iterable[cl.Pool], volumes: Iterable[cl.Volume],
+def indexed(pools: Iterable[Pool], volumes: Iterable[Volume],
             floor: float, taken_at: float) -> cluster_reader.Steps[Snapshot]:
     """A Snapshot, in steps.
 
@@ -126,14 +129,14 @@ def indexed(pools: Iterable[cl.Pool], volumes: Iterable[cl.Volume],
         yield 1
     homes = {pool: device for pool, device in homes.items()
              if device in sharing}
-    by_id: dict[str, cl.Volume] = {}
-    residents: dict[str, list[cl.Volume]] = {}
-    with_slo: dict[str, list[cl.Volume]] = {}
+    by_id: dict[str, Volume] = {}
+    residents: dict[str, list[Volume]] = {}
+    with_slo: dict[str, list[Volume]] = {}
     gib = dict.fromkeys(devices, 0.0)
-    seen: dict[str, wl.Mean] = {}
-    typical: dict[str | None, wl.Mean] = {}
-    same: dict[str, list[cl.Volume]] = {}
-    different: dict[str, list[cl.Volume]] = {}
+    seen: dict[str, Mean] = {}
+    typical: dict[str | None, Mean] = {}
+    same: dict[str, list[Volume]] = {}
+    different: dict[str, list[Volume]] = {}
     for volume in volumes:
         _once('volume', volume.id, by_id)
         by_id[volume.id] = volume
@@ -148,9 +151,9 @@ def indexed(pools: Iterable[cl.Pool], volumes: Iterable[cl.Volume],
             different.setdefault(label, []).append(volume)
         name, workload = volume.volume_type, volume.workload
         if workload is not None:
-            typical.setdefault(name, wl.Mean()).add(workload)
+            typical.setdefault(name, Mean()).add(workload)
             if name is not None and workload.is_active(floor):
-                seen.setdefault(name, wl.Mean()).add(workload)
+                seen.setdefault(name, Mean()).add(workload)
         yield 1
     for several in with_slo.values():
         several.sort(key=lambda each: (each.max_latency_us or 0.0, each.id))
@@ -186,14 +189,14 @@ class View:
     """
 
     snapshot: Snapshot
-    models: Mapping[str, mm.Model]
+    models: Mapping[str, Model]
     broken: Mapping[str, str]
-    loads: Mapping[ModelledDevice, wl.Load]
-    everyone: wl.Load
+    loads: Mapping[ModelledDevice, Load]
+    everyone: Load
     slos: Mapping[ModelledDevice, Sequence[predict.Slo]]
     usual: Mapping[ModelledDevice, predict.Prediction | None]
 
-    def load(self, place: ModelledDevice) -> wl.Load:
+    def load(self, place: ModelledDevice) -> Load:
         """The Load of a device for one of the models."""
         found = self.loads.get(place)
         return (_load(self.snapshot, self.models[place.model], place.device)
@@ -207,24 +210,24 @@ class View:
             self.load(place), self.everyone) if found is None else found
 
 
-def _load(snapshot: Snapshot, model: mm.Model, device: str) -> wl.Load:
+def _load(snapshot: Snapshot, model: Model, device: str) -> Load:
     return model.load((snapshot.workload(volume) for volume
                        in snapshot.residents.get(device, ())),
                       snapshot.floor)
 
 
-def predicted(snapshot: Snapshot, models: Mapping[str, mm.Model],
+def predicted(snapshot: Snapshot, models: Mapping[str, Model],
               broken: Mapping[str, str],
-              usual: wl.Workload) -> cluster_reader.Steps[View]:
+              usual: Workload) -> cluster_reader.Steps[View]:
     """A View, in steps.
 
     :param usual: the newcomer whose latency is predicted everywhere, so
         that others can be estimated by it
     """
-    loads: dict[ModelledDevice, wl.Load] = {}
+    loads: dict[ModelledDevice, Load] = {}
     slos: dict[ModelledDevice, Sequence[predict.Slo]] = {}
     found: dict[ModelledDevice, predict.Prediction | None] = {}
-    everyone, counted = wl.Load(), set[str]()
+    everyone, counted = Load(), set[str]()
     for place in snapshot.places:
         model = models.get(place.model)
         if model is not None:
@@ -236,7 +239,7 @@ def predicted(snapshot: Snapshot, models: Mapping[str, mm.Model],
     for device in snapshot.residents.keys() - counted:
         for volume in snapshot.residents[device]:
             its = snapshot.workload(volume)
-            everyone += wl.Load.of(its, floor=snapshot.floor)
+            everyone += Load.of(its, floor=snapshot.floor)
             yield 1
     own = {stem: model.load([usual], snapshot.floor)
            for stem, model in models.items()}
@@ -253,8 +256,8 @@ def predicted(snapshot: Snapshot, models: Mapping[str, mm.Model],
     return View(snapshot, models, broken, loads, everyone, slos, found)
 
 
-def _slos(snapshot: Snapshot, model: mm.Model, device: str,
-          load: wl.Load, everyone: wl.Load) -> Sequence[predict.Slo]:
+def _slos(snapshot: Snapshot, model: Model, device: str,
+          load: Load, everyone: Load) -> Sequence[predict.Slo]:
     """The SLOs on a device that are the first to be violated."""
     found = [predict.Slo(
         model.load([snapshot.workload(volume)], snapshot.floor),

@@ -19,7 +19,8 @@ from serifos.scheduler import judge
 from serifos.scheduler.metrics import counts
 from serifos.scheduler import ranking
 from serifos.scheduler import rate_limited_log
-from serifos.scheduler import request as rq
+from serifos.scheduler.request import PLACES
+from serifos.scheduler.request import Request
 
 CONF = cfg.CONF
 LOG = log.getLogger(__name__)
@@ -50,8 +51,8 @@ class SerifosWeigher(weights.BaseHostWeigher):
         """One finite weight for each pool, not negative, higher is better."""
         started_s = time.perf_counter()
         try:
-            request = rq.Request.of(weight_properties)
-            if request.operation in rq.PLACES:
+            request = Request.of(weight_properties)
+            if request.operation in PLACES:
                 found, result = self._weigh(request, weighed_obj_list)
                 counts.request(counts.WEIGHER, result, started_s)
                 return found
@@ -61,7 +62,7 @@ class SerifosWeigher(weights.BaseHostWeigher):
                 'bug', 'Serifos has no opinion: %s', exc, exc_info=True)
         return [ranking.NEUTRAL] * len(weighed_obj_list)
 
-    def _weigh(self, request: rq.Request,
+    def _weigh(self, request: Request,
                weighed: Sequence[weights.WeighedHost]
                ) -> tuple[list[float], str]:
         serifos = judge.shared(CONF)

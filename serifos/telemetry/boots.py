@@ -13,7 +13,8 @@ from collections.abc import Sequence
 import dataclasses
 import itertools
 
-from serifos.telemetry import counters as cn
+from serifos.telemetry.counters import fell
+from serifos.telemetry.counters import Reading
 
 APART_S = 60.0
 """A host's clock that differs by more from ours is not trusted."""
@@ -37,7 +38,7 @@ class Start:
     doubt: str | None = None
 
 
-def start(readings: Sequence[cn.Reading]) -> Start:
+def start(readings: Sequence[Reading]) -> Start:
     """The boot time by a host's usable readings, oldest first."""
     if not readings or (readings[-1].started is None
                         and readings[-1].clock is None):
@@ -49,7 +50,7 @@ def start(readings: Sequence[cn.Reading]) -> Start:
     return Start(readings[-1].at - _uptime_s(readings[-1]))
 
 
-def went_on(before: cn.Reading, after: cn.Reading) -> bool:
+def went_on(before: Reading, after: Reading) -> bool:
     """Whether the counters of a host went on from one to the other.
 
     That is so where no boot lies between, and no clock was set, so that
@@ -62,7 +63,7 @@ def went_on(before: cn.Reading, after: cn.Reading) -> bool:
     return abs(after.started - before.started) <= _REBOOTED_S
 
 
-def _doubt_of(reading: cn.Reading) -> str | None:
+def _doubt_of(reading: Reading) -> str | None:
     if reading.started is None:
         return 'its boot time (node_boot_time_seconds) is not reported'
     if reading.clock is None:
@@ -79,7 +80,7 @@ def _doubt_of(reading: cn.Reading) -> str | None:
     return None
 
 
-def _doubt_between(before: cn.Reading, after: cn.Reading) -> str | None:
+def _doubt_between(before: Reading, after: Reading) -> str | None:
     """Why two successive readings contradict each other, or None."""
     if before.uptime_s is None or after.uptime_s is None:
         return None
@@ -87,24 +88,24 @@ def _doubt_between(before: cn.Reading, after: cn.Reading) -> str | None:
     if late_s < -_INEXACT_S:
         return (f'its uptime grew by {after.uptime_s - before.uptime_s:.0f} s '
                 f'in {after.at - before.at:.0f} s')
-    fell = {lv_id: cn.fell(counters, after.volumes[lv_id])
-            for lv_id, counters in before.volumes.items()
-            if lv_id in after.volumes and any(counters.values)}
+    lower = {lv_id: fell(counters, after.volumes[lv_id])
+             for lv_id, counters in before.volumes.items()
+             if lv_id in after.volumes and any(counters.values)}
     if late_s <= _INEXACT_S:
-        if fell and all(fell.values()):
+        if lower and all(lower.values()):
             return 'its counters were reset without a reboot'
         return None
-    kept = next((lv_id for lv_id, down in fell.items() if not down), None)
+    kept = next((lv_id for lv_id, down in lower.items() if not down), None)
     return None if kept is None else (
         f'its boot time changed, but the counters of volume-{kept} '
         'were not reset')
 
 
-def _late_s(before: cn.Reading, after: cn.Reading) -> float:
+def _late_s(before: Reading, after: Reading) -> float:
     """Elapsed time less the growth of the uptime, s."""
     return (after.at - before.at) - (_uptime_s(after) - _uptime_s(before))
 
 
-def _uptime_s(reading: cn.Reading) -> float:
+def _uptime_s(reading: Reading) -> float:
     assert reading.uptime_s is not None
     return reading.uptime_s

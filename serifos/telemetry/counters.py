@@ -15,7 +15,7 @@ import dataclasses
 import math
 
 from serifos.facts import activity
-from serifos.facts import workload as wl
+from serifos.facts.workload import Workload
 
 MOST = 2.0 ** 64
 """What a counter of the kernel can hold."""
@@ -168,12 +168,12 @@ def absurd(found: activity.Activity) -> str | None:
     return None
 
 
-def _workload(deltas: Sequence[Delta]) -> wl.Workload:
+def _workload(deltas: Sequence[Delta]) -> Workload:
     requests, writes, size, busy_s = _sums(deltas)
     if requests <= 0:
-        return wl.Workload(0.0, 0.0, iodepth=0.0, iops=0.0, latency_us=0.0)
+        return Workload(0.0, 0.0, iodepth=0.0, iops=0.0, latency_us=0.0)
     seconds = sum(d.seconds for d in deltas)
-    return wl.Workload(
+    return Workload(
         write_pct=min(100 * writes / requests, 100.0),
         block_kib=size / requests / 1024, iodepth=busy_s / seconds,
         iops=requests / seconds, latency_us=1e6 * busy_s / requests)

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 import re
 
-from serifos.telemetry import counters as cn
+from serifos.telemetry import counters
 from serifos.telemetry import exposition
 
 PREFIX = 'volume-'
@@ -51,7 +51,7 @@ def parse(data: bytes) -> list[exposition.MetricSample]:
 
 
 def reading(at: float,
-            samples: Iterable[exposition.MetricSample]) -> cn.Reading:
+            samples: Iterable[exposition.MetricSample]) -> counters.Reading:
     """The join of devices with logical volumes.
 
     An impossible value is a fault of its volume, or of the host.
@@ -77,8 +77,8 @@ def reading(at: float,
     fault = (_strange_time(times)
              or _trouble({device for device, _ in values}, mapped))
     if fault is not None:
-        return cn.Reading(at, fault=fault)
-    return cn.Reading(
+        return counters.Reading(at, fault=fault)
+    return counters.Reading(
         at, {lv_id: _counters(where[0][1], values)
              for lv_id, where in lvs.items() if lv_id not in faults},
         faults, next(iter(times[BOOTED]), None),
@@ -89,7 +89,7 @@ def _strange_time(times: Mapping[str, Sequence[float]]) -> str | None:
     for name, found in times.items():
         if len(found) > 1:
             return f'its node_exporter shows {name} {len(found)} times'
-        if not all(map(cn.is_time, found)):
+        if not all(map(counters.is_time, found)):
             return f'its {name} {found[0]:g} is not a time'
     return None
 
@@ -112,8 +112,9 @@ def _ours(labels: Mapping[str, str]) -> Iterator[tuple[str, str]]:
 
 
 def _counters(device: str,
-              values: Mapping[tuple[str, str], list[float]]) -> cn.Counters:
-    return cn.Counters(*(values[device, name][0] for name in COUNTERS))
+              values: Mapping[tuple[str, str],
+                              list[float]]) -> counters.Counters:
+    return counters.Counters(*(values[device, name][0] for name in COUNTERS))
 
 
 def _fault(where: list[tuple[str, str]],

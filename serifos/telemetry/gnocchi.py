@@ -22,14 +22,15 @@ import time
 from typing import Any
 from typing import TypeVar
 
-from keystoneauth1 import session as ks
+from keystoneauth1.session import Session
 
 from serifos import errors
 from serifos.facts import activity
 from serifos.facts import fields
-from serifos.facts import history as hs
+from serifos.facts.history import Series
 from serifos.facts import times
-from serifos.telemetry import counters as cn
+from serifos.telemetry.counters import Counters
+from serifos.telemetry.counters import Reading
 from serifos.telemetry import gnocchi_disks as disks
 from serifos.telemetry.history import gnocchi as past
 from serifos.telemetry import http
@@ -56,7 +57,7 @@ class Gnocchi:
         than two of them is never known
     """
 
-    def __init__(self, session: ks.Session, url: str,
+    def __init__(self, session: Session, url: str,
                  attachments: Callable[
                      [], Mapping[str, tuple[str, str, float]]], *,
                  granularity_s: float = 300.0,
@@ -73,12 +74,12 @@ class Gnocchi:
         """:raises CloudError: where Gnocchi or Cinder cannot be asked"""
         now = self._clock()
         begin = now - window.reach_s(window_s, self.granularity_s)
-        readings: dict[str, list[cn.Reading]] = {}
+        readings: dict[str, list[Reading]] = {}
         for place, found in self.counters(places, begin, functools.partial(
                 disks.counters, window_s=window_s + self.granularity_s / 2)):
             readings[place.volume] = [
-                cn.Reading(now, fault=found)] if isinstance(found, str) else [
-                    cn.Reading(at, {place.lv_id: counters})
+                Reading(now, fault=found)] if isinstance(found, str) else [
+                    Reading(at, {place.lv_id: counters})
                     for at, counters in found]
         return dataclasses.replace(window.observed(
             [dataclasses.replace(place, since=0.0) for place in places],
@@ -87,14 +88,14 @@ class Gnocchi:
             in_qemu=True)
 
     def read(self, places: Sequence[activity.MeasuredVolume], begin: float,
-             end: float, step_s: int) -> hs.Series:
+             end: float, step_s: int) -> Series:
         """The port :class:`.facts.history.History` over what it keeps."""
         return past.read(self, places, begin, end, step_s)
 
     def counters(self, places: Sequence[activity.MeasuredVolume],
                  begin: float, joined: disks.Joined) -> Iterator[tuple[
                      activity.MeasuredVolume,
-                     list[tuple[float, cn.Counters]] | str]]:
+                     list[tuple[float, Counters]] | str]]:
         """Places, and their counters since then, or why they are unknown.
 
         Before ``since`` of a place another volume may have been there.
@@ -227,7 +228,7 @@ def _metrics(disk: str | None, resources: Mapping[str, list[fields.Field]]
 
 
 def _counters(found: Sequence[Mapping[str, Any] | str], joined: disks.Joined
-              ) -> list[tuple[float, cn.Counters]] | str:
+              ) -> list[tuple[float, Counters]] | str:
     """The counters by all resources of a disk, or why they are unknown."""
     known = [its for its in found if not isinstance(its, str)]
     if not known:

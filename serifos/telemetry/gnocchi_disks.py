@@ -17,7 +17,9 @@ from typing import Any
 
 from serifos.facts import fields
 from serifos.facts import times
-from serifos.telemetry import counters as cn
+from serifos.telemetry.counters import Counters
+from serifos.telemetry.counters import is_figure
+from serifos.telemetry.counters import is_time
 
 COUNTED = ('disk.device.read.requests', 'disk.device.write.requests',
            'disk.device.read.bytes', 'disk.device.write.bytes')
@@ -34,7 +36,7 @@ Series = Mapping[float, float]
 """Seconds of the epoch → value."""
 
 Joined = Callable[[Sequence[Series], Sequence[Series]],
-                  list[tuple[float, cn.Counters]]]
+                  list[tuple[float, Counters]]]
 """Counters of what was counted and timed."""
 
 
@@ -103,13 +105,13 @@ def measure(row: Any) -> tuple[float, float]:
         seconds = times.parse(at)
     except (TypeError, ValueError):
         raise ValueError('a measure has no time') from None
-    if not (cn.is_time(seconds) and cn.is_figure(value)):
+    if not (is_time(seconds) and is_figure(value)):
         raise ValueError('a measure is out of range')
     return seconds, value
 
 
 def counters(counted: Sequence[Series], timed: Sequence[Series],
-             window_s: float) -> list[tuple[float, cn.Counters]]:
+             window_s: float) -> list[tuple[float, Counters]]:
     """The counters at times that all series have.
 
     :param timed: fewer where the time of requests is not polled, which may
@@ -125,7 +127,7 @@ def counters(counted: Sequence[Series], timed: Sequence[Series],
 
 
 def any_counters(counted: Sequence[Series], timed: Sequence[Series]
-                 ) -> list[tuple[float, cn.Counters]]:
+                 ) -> list[tuple[float, Counters]]:
     """The same; the time of requests that is not polled is NaN."""
     return _joined(counted, timed if len(timed) == len(TIMED) else [
         dict.fromkeys(counted[0], math.nan)] * len(TIMED))
@@ -139,11 +141,11 @@ def _is_still(counted: Sequence[Series], window_s: float) -> bool:
 
 
 def _joined(counted: Sequence[Series], timed: Sequence[Series]) -> list[
-        tuple[float, cn.Counters]]:
+        tuple[float, Counters]]:
     """The counters at times that all series have; ns become s."""
     common = set.intersection(*(set(s) for s in (*counted, *timed)))
-    found = ((at, cn.Counters(*(s[at] for s in counted),
-                              *(s[at] / _NS for s in timed)))
+    found = ((at, Counters(*(s[at] for s in counted),
+                           *(s[at] / _NS for s in timed)))
              for at in sorted(common))
     return [(at, one) for at, one in found if all(
-        cn.is_figure(value) or math.isnan(value) for value in one.values)]
+        is_figure(value) or math.isnan(value) for value in one.values)]

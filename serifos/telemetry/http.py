@@ -9,7 +9,7 @@ from typing import Any
 from keystoneauth1 import exceptions
 from keystoneauth1 import http_basic
 from keystoneauth1 import plugin
-from keystoneauth1 import session as ks
+from keystoneauth1.session import Session
 import requests
 
 from serifos import errors
@@ -62,7 +62,7 @@ def session(*, username: str | None = None, password: str | None = None,
         questions=('GET', 'POST'))
 
 
-def ask(session: ks.Session, url: str, method: str = 'GET',
+def ask(session: Session, url: str, method: str = 'GET',
         **others: Any) -> requests.Response:
     """The answer of a server.
 

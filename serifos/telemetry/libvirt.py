@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 
-from keystoneauth1 import session as ks
+from keystoneauth1.session import Session
 from oslo_log import log as logging
 
 from serifos import errors
@@ -36,7 +36,7 @@ class Libvirt:
     :param url: what stands before ``/api/v1/query``
     """
 
-    def __init__(self, session: ks.Session, url: str) -> None:
+    def __init__(self, session: Session, url: str) -> None:
         self._session = session
         self._url = f'{url.rstrip("/")}/api/v1/query'
 

@@ -16,11 +16,11 @@ import ipaddress
 import math
 import time
 
-from keystoneauth1 import session as ks
+from keystoneauth1.session import Session
 
 from serifos.facts import activity
-from serifos.facts import history as hs
-from serifos.telemetry import counters as cn
+from serifos.facts.history import Series
+from serifos.telemetry.counters import Reading
 from serifos.telemetry import disks
 from serifos.telemetry import exporter
 from serifos.telemetry.history import amounts
@@ -42,7 +42,7 @@ class Prometheus:
     :param interval_s: its scrape_interval
     """
 
-    def __init__(self, session: ks.Session, url: str, *,
+    def __init__(self, session: Session, url: str, *,
                  label: str = 'instance',
                  hosts: Mapping[str, str] | None = None, selector: str = '',
                  interval_s: float = 15.0,
@@ -85,7 +85,7 @@ class Prometheus:
         return {host: its for host, its in found.items() if its}
 
     def read(self, places: Sequence[activity.MeasuredVolume], begin: float,
-             end: float, step_s: int) -> hs.Series:
+             end: float, step_s: int) -> Series:
         """The port :class:`.facts.history.History` over what it keeps."""
         return past.Past(self._server, self._interval_s, self._named).read(
             places, begin, end, step_s)
@@ -99,12 +99,12 @@ class Prometheus:
             (exporter.BOOTED, exporter.CLOCK)))
 
     def _of(self, host: str,
-            known: Sequence[promql.Exporter]) -> list[cn.Reading]:
+            known: Sequence[promql.Exporter]) -> list[Reading]:
         """The readings of a host."""
         its = [known[nth] for nth in self._nths(host, known)]
         fault = self._fault(its)
         if fault is not None:
-            return [cn.Reading(self._clock(), fault=fault)]
+            return [Reading(self._clock(), fault=fault)]
         return merged.readings(
             [[exporter.reading(at, one.moments[at])
               for at in sorted(one.moments)] for one in its],

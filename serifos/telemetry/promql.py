@@ -16,12 +16,12 @@ import dataclasses
 import re
 from typing import Any
 
-from keystoneauth1 import session as ks
+from keystoneauth1.session import Session
 from oslo_log import log as logging
 
 from serifos import errors
 from serifos.facts import fields
-from serifos.telemetry import counters as cn
+from serifos.telemetry import counters
 from serifos.telemetry import exposition
 from serifos.telemetry import http
 
@@ -46,7 +46,7 @@ class Server:
     :param selector: label matchers of every query
     """
 
-    session: ks.Session
+    session: Session
     url: str
     selector: str
     clock: Callable[[], float]
@@ -145,6 +145,6 @@ def _values(pairs: Sequence[Any]) -> Iterator[tuple[float, float]]:
     """
     for pair in pairs:
         if not (isinstance(pair, list) and len(pair) == 2
-                and cn.is_time(pair[0]) and isinstance(pair[1], str)):
+                and counters.is_time(pair[0]) and isinstance(pair[1], str)):
             raise ValueError('a sample is not a pair of a time and a number')
         yield float(pair[0]), float(pair[1])

@@ -23,7 +23,7 @@ from oslo_log import log as logging
 from serifos import errors
 from serifos.files import jsonl
 from serifos.files import owners
-from serifos.telemetry import counters as cn
+from serifos.telemetry import counters
 from serifos.telemetry import ring_line
 
 LOG = logging.getLogger(__name__)
@@ -49,7 +49,7 @@ class Ring:
         self._old = pathlib.Path(directory, 'telemetry.old.jsonl')
         self._keep_s = keep_s
 
-    def append(self, readings: Mapping[str, cn.Reading]) -> None:
+    def append(self, readings: Mapping[str, counters.Reading]) -> None:
         """Adds a reading of each host.
 
         :raises InputError: where the files cannot be written, or are of a
@@ -72,13 +72,13 @@ class Ring:
                 f'{path} cannot be written: '
                 f'{owners.why_not(path) or exc.strerror}.') from None
 
-    def read(self, since: float = 0.0) -> dict[str, list[cn.Reading]]:
+    def read(self, since: float = 0.0) -> dict[str, list[counters.Reading]]:
         """Host → its readings since then, oldest first.
 
         :param since: seconds of the epoch
         :raises InputError: where a file cannot be read
         """
-        hosts: dict[str, list[cn.Reading]] = {}
+        hosts: dict[str, list[counters.Reading]] = {}
         for path in (self._old, self._file):
             for host, reading in _readings(path, since):
                 hosts.setdefault(host, []).append(reading)
@@ -114,7 +114,7 @@ def _append(path: pathlib.Path, text: str) -> None:
 
 
 def _readings(path: pathlib.Path,
-              since: float) -> Iterator[tuple[str, cn.Reading]]:
+              since: float) -> Iterator[tuple[str, counters.Reading]]:
     """The host and the reading of every whole line since then."""
     lines = _lines(path)
     if _begun(path, lines) is None:
@@ -145,7 +145,7 @@ def _begun(path: pathlib.Path, lines: Iterator[bytes]) -> float | None:
             f'{path} is of schema {header["schema"]}; this serifos reads '
             f'{SCHEMA}. Remove the file: its readings are short-lived.')
     begun = header.get('begun')
-    return begun if cn.is_time(begun) else None
+    return begun if counters.is_time(begun) else None
 
 
 def _lines(path: pathlib.Path) -> Iterator[bytes]:

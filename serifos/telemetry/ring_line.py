@@ -8,12 +8,12 @@ import math
 from typing import Any
 
 from serifos.files import jsonl
-from serifos.telemetry import counters as cn
+from serifos.telemetry import counters
 
 _AT = b'{"at":'
 
 
-def text(host: str, reading: cn.Reading) -> str:
+def text(host: str, reading: counters.Reading) -> str:
     """A reading as a line; without its numbers where one is not finite."""
     doc: dict[str, Any] = {'at': round(reading.at, 3), 'host': host}
     if reading.volumes:
@@ -29,11 +29,11 @@ def text(host: str, reading: cn.Reading) -> str:
     try:
         return json.dumps(doc, separators=(',', ':'), allow_nan=False) + '\n'
     except ValueError:
-        return text(host, cn.Reading(
+        return text(host, counters.Reading(
             reading.at, fault='its reading holds a number that is not finite'))
 
 
-def reading(line: bytes) -> tuple[str, cn.Reading] | None:
+def reading(line: bytes) -> tuple[str, counters.Reading] | None:
     """The host and its reading, None where a line is not what we wrote."""
     try:
         doc = jsonl.document(line)
@@ -43,18 +43,18 @@ def reading(line: bytes) -> tuple[str, cn.Reading] | None:
         ('host', None), ('volumes', {}), ('faults', {})))
     started, clock, fault = (
         doc.get(name) for name in ('started', 'clock', 'fault'))
-    if not (isinstance(host, str) and cn.is_time(doc.get('at'))
+    if not (isinstance(host, str) and counters.is_time(doc.get('at'))
             and isinstance(volumes, dict) and isinstance(faults, dict)
             and all(isinstance(text, str) for text in faults.values())
             and (fault is None or isinstance(fault, str))
-            and all(time is None or cn.is_time(time)
+            and all(time is None or counters.is_time(time)
                     for time in (started, clock))
             and all(isinstance(values, list) and len(values) == 6
-                    and all(map(cn.is_figure, values))
+                    and all(map(counters.is_figure, values))
                     for values in volumes.values())):
         return None
-    return host, cn.Reading(
-        doc['at'], {lv_id: cn.Counters(*values)
+    return host, counters.Reading(
+        doc['at'], {lv_id: counters.Counters(*values)
                     for lv_id, values in volumes.items()},
         faults, started, fault, clock)
 

@@ -14,19 +14,19 @@ from collections.abc import Sequence
 import functools
 import time
 
-from keystoneauth1 import session as ks
+from keystoneauth1.session import Session
 from oslo_log import log as logging
 
 from serifos import errors
 from serifos.facts import activity
-from serifos.facts import history as hs
-from serifos.telemetry import counters as cn
+from serifos.facts.history import Series
+from serifos.telemetry.counters import Reading
 from serifos.telemetry import disks
 from serifos.telemetry import exporter
 from serifos.telemetry.history import amounts
 from serifos.telemetry import http
 from serifos.telemetry import parallel
-from serifos.telemetry import ring as rg
+from serifos.telemetry.ring import Ring
 from serifos.telemetry import window
 
 LOG = logging.getLogger(__name__)
@@ -49,8 +49,8 @@ class Scrape:
     :param interval_s: seconds between readings
     """
 
-    def __init__(self, session: ks.Session, endpoints: Mapping[str, str],
-                 ring: rg.Ring, *, interval_s: float = 15.0,
+    def __init__(self, session: Session, endpoints: Mapping[str, str],
+                 ring: Ring, *, interval_s: float = 15.0,
                  clock: Callable[[], float] = time.time,
                  sleep: Callable[[float], object] = time.sleep) -> None:
         if not endpoints:
@@ -61,7 +61,7 @@ class Scrape:
         self._endpoints = dict(endpoints)
         self._ring = ring
         self._interval_s = interval_s
-        self._parallel: parallel.Parallel[cn.Reading] = parallel.Parallel()
+        self._parallel: parallel.Parallel[Reading] = parallel.Parallel()
         self._disks: parallel.Parallel[
             tuple[activity.Disk, ...]] = parallel.Parallel()
         self._clock = clock
@@ -78,7 +78,7 @@ class Scrape:
         found = self._parallel.ask(
             {host: functools.partial(self._reading, url)
              for host, url in self._endpoints.items()}, seconds)
-        silent = cn.Reading(began, fault=(
+        silent = Reading(began, fault=(
             'its node_exporter had not answered, or could not be asked, '
             f'within {seconds:g} s'))
         readings = {host: found.get(host, silent)
@@ -99,7 +99,7 @@ class Scrape:
                 'No reading has been taken of late; is serifos-balancer '
                 'running, with the same state_dir?')
         now = self._clock()
-        strange = [cn.Reading(now, fault=_UNNAMED)]
+        strange = [Reading(now, fault=_UNNAMED)]
         return window.observed(
             places, {host: found.get(host, []) if host in self._endpoints
                      else strange for host in window.hosts(places, pools)},
@@ -107,7 +107,7 @@ class Scrape:
             empty=pools)
 
     def read(self, places: Sequence[activity.MeasuredVolume], begin: float,
-             end: float, step_s: int) -> hs.Series:
+             end: float, step_s: int) -> Series:
         """The port :class:`.facts.history.History` over the ring, minutes."""
         longest_s = amounts.longest_s(self._interval_s)
         return amounts.series(
@@ -153,7 +153,7 @@ class Scrape:
         except (errors.CloudError, ValueError):
             return ()  # what observes tells why
 
-    def _recent(self, window_s: float) -> dict[str, list[cn.Reading]]:
+    def _recent(self, window_s: float) -> dict[str, list[Reading]]:
         """What is of use for a window whose newest reading is not stale."""
         return self._ring.read(
             self._clock() - window.reach_s(window_s, self._interval_s))
@@ -165,7 +165,7 @@ class Scrape:
             for host, readings in self._recent(window_s).items()
             if host in self._endpoints), default=0.0)
 
-    def _reading(self, url: str) -> cn.Reading:
+    def _reading(self, url: str) -> Reading:
         """A reading, timed at the middle of its request."""
         asked = self._clock()
         try:
@@ -176,4 +176,4 @@ class Scrape:
             fault = str(exc)
         except ValueError as exc:
             fault = f'the answer of its node_exporter cannot be read: {exc}'
-        return cn.Reading(asked, fault=errors.one_line(fault))
+        return Reading(asked, fault=errors.one_line(fault))

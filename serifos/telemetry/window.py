@@ -19,12 +19,12 @@ import operator
 from serifos.facts import activity
 from serifos.facts import names
 from serifos.telemetry import boots
-from serifos.telemetry import counters as cn
+from serifos.telemetry import counters
 
 STALE_INTERVALS = 3
 """Readings are stale after this many intervals without a new one."""
 
-Readings = Mapping[str, Sequence[cn.Reading]]
+Readings = Mapping[str, Sequence[counters.Reading]]
 """A host, or whatever else places share, → its readings, oldest first."""
 
 _HOST = operator.attrgetter('host')
@@ -82,7 +82,7 @@ def observed(places: Sequence[activity.MeasuredVolume], readings: Readings, *,
                 if (why := views[key].start.doubt)})
 
 
-def covered(readings: Sequence[cn.Reading], now: float, window_s: float,
+def covered(readings: Sequence[counters.Reading], now: float, window_s: float,
             interval_s: float) -> float:
     """Seconds of a window that readings cover; 0 where they are stale."""
     view = _View('', readings, now, window_s, interval_s)
@@ -92,7 +92,8 @@ def covered(readings: Sequence[cn.Reading], now: float, window_s: float,
 class _View:
     """The usable readings of one host within the window."""
 
-    def __init__(self, key: str, readings: Sequence[cn.Reading], now: float,
+    def __init__(self, key: str, readings: Sequence[counters.Reading],
+                 now: float,
                  window_s: float, interval_s: float) -> None:
         self.key = key
         limit = STALE_INTERVALS * interval_s
@@ -104,12 +105,13 @@ class _View:
         self.until = self.readings[-1].at if self.readings else 0.0
         self.start = boots.start(self.readings)
 
-    def steps(self, lv_id: str) -> Iterator[tuple[float, cn.Delta | None]]:
+    def steps(self,
+              lv_id: str) -> Iterator[tuple[float, counters.Delta | None]]:
         """Start and I/O of each interval at whose ends the LV existed."""
         for before, after in itertools.pairwise(self.readings):
             a, b = before.volumes.get(lv_id), after.volumes.get(lv_id)
             if a and b:
-                yield before.at, cn.between(
+                yield before.at, counters.between(
                     before.at, a, after.at, b) if boots.went_on(
                         before, after) else None
 
@@ -121,17 +123,18 @@ class _View:
         newest = self.readings[-1]
         if lv_id not in newest.volumes and lv_id not in newest.faults:
             return f'there is no LV volume-{lv_id} on {self.key}'
-        found = cn.mean_activity(
+        found = counters.mean_activity(
             [delta for start, delta in self.steps(lv_id)
              if delta and start >= since], self.until)
-        if fault := newest.faults.get(lv_id) or found and cn.absurd(found):
+        if fault := (newest.faults.get(lv_id)
+                     or found and counters.absurd(found)):
             return f'of volume-{lv_id} on {self.key}: {fault}'
         return found or (f'the counters of volume-{lv_id} were reset, or read '
                          'only once so far')
 
 
-def _trouble(key: str, past: Sequence[cn.Reading],
-             good: Sequence[cn.Reading], now: float,
+def _trouble(key: str, past: Sequence[counters.Reading],
+             good: Sequence[counters.Reading], now: float,
              limit: float) -> str | None:
     """Why the readings of a host cannot be used, or are stale."""
     if not past:
@@ -146,8 +149,8 @@ def _trouble(key: str, past: Sequence[cn.Reading],
     return None
 
 
-def _within(good: Sequence[cn.Reading], window_s: float,
-            apart_s: float) -> list[cn.Reading]:
+def _within(good: Sequence[counters.Reading], window_s: float,
+            apart_s: float) -> list[counters.Reading]:
     """Those of the window, without any that follow hard upon another."""
     kept = [good[-1]]
     for reading in reversed(good[:-1]):
@@ -164,7 +167,7 @@ def _pool(members: Sequence[tuple[_View, str]]) -> activity.Activity | None:
     times = sorted(set.intersection(*(
         {reading.at for reading in view.readings}
         for view in {view.key: view for view, _ in members}.values())))
-    found: dict[int, list[cn.Delta]] = {}
+    found: dict[int, list[counters.Delta]] = {}
     broken = {-1, len(times) - 1}
     for view, lv_id in members:
         for start, delta in view.steps(lv_id):
@@ -173,8 +176,8 @@ def _pool(members: Sequence[tuple[_View, str]]) -> activity.Activity | None:
                 broken.add(nth)
             else:
                 found.setdefault(nth, []).append(delta)
-    return cn.mean_activity(
-        [cn.together(times[nth], times[nth + 1], found[nth])
+    return counters.mean_activity(
+        [counters.together(times[nth], times[nth + 1], found[nth])
          for nth in sorted(found.keys() - broken)],
         max(view.until for view, _ in members))
 

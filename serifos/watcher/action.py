@@ -18,12 +18,12 @@ from watcher.applier.actions import base
 from watcher.common import exception
 
 from serifos.balancer import leader
-from serifos.balancer import outcome as oc
+from serifos.balancer.outcome import Outcome
 from serifos.cmd.balancer import adapters
 from serifos.cmd.balancer import verb
 from serifos import conf as configuration
 from serifos import errors
-from serifos.plan import plan as pl
+from serifos.plan.plan import Plan
 from serifos.telemetry import scrape
 from serifos.watcher import moving
 from serifos.watcher import settings
@@ -93,7 +93,7 @@ class Migrate(base.BaseAction):
     def _conf(self) -> cfg.ConfigOpts:
         return configuration.load([self.config.serifos_conf])
 
-    def _plan(self, conf: cfg.ConfigOpts) -> pl.Plan:
+    def _plan(self, conf: cfg.ConfigOpts) -> Plan:
         """:raises InputError: where there is none that has this move"""
         wanted = self.input_parameters
         plan = moving.plan_of(adapters.plans(conf), wanted['plan'],
@@ -106,7 +106,7 @@ class Migrate(base.BaseAction):
                 f'to {wanted["destination_pool"]}.')
         return plan
 
-    def _migrate(self, conf: cfg.ConfigOpts) -> oc.Outcome:
+    def _migrate(self, conf: cfg.ConfigOpts) -> Outcome:
         plan = self._plan(conf)
         balancer = verb.balancer_of(conf)
         if isinstance(balancer.telemetry, scrape.Scrape):

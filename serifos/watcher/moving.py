@@ -9,18 +9,19 @@ import contextlib
 from serifos.balancer.moving import batch
 from serifos.balancer.moving import remaining
 from serifos.balancer import observer
-from serifos.balancer import outcome as oc
+from serifos.balancer.outcome import Outcome
 from serifos.balancer import plans
 from serifos.balancer import rounds
 from serifos.balancer.standing import of_plans
 from serifos import errors
-from serifos.facts import journal as jn
+from serifos.facts import journal
 from serifos.facts import times
 from serifos.plan.affinity import torn
-from serifos.plan import plan as pl
+from serifos.plan.plan import Move
+from serifos.plan.plan import Plan
 
 
-def plan_of(stored: plans.Plans, plan_id: str, now: float) -> pl.Plan:
+def plan_of(stored: plans.Plans, plan_id: str, now: float) -> Plan:
     """A plan that is kept and has not expired.
 
     :param now: seconds of the epoch
@@ -34,8 +35,8 @@ def plan_of(stored: plans.Plans, plan_id: str, now: float) -> pl.Plan:
     return plan
 
 
-def carry_out(balancer: rounds.Balancer, plan: pl.Plan, volume: str
-              ) -> oc.Outcome:
+def carry_out(balancer: rounds.Balancer, plan: Plan, volume: str
+              ) -> Outcome:
     """Makes one move of a plan, after a new observation.
 
     All that keeps the balancer from moving a volume by itself does so here.
@@ -45,7 +46,7 @@ def carry_out(balancer: rounds.Balancer, plan: pl.Plan, volume: str
     :raises CloudError: where Cinder does not answer
     """
     balancer.settle_open_moves()
-    pause = jn.pause(balancer.entries())
+    pause = journal.pause(balancer.entries())
     if pause is not None:
         raise errors.InputError(
             f'Nothing is moved: the balancer is paused since {pause.at}: '
@@ -57,8 +58,8 @@ def carry_out(balancer: rounds.Balancer, plan: pl.Plan, volume: str
         raise errors.InputError(f'Nothing is moved: {hindrance}')
     move, why = _due(balancer, plan, volume, seen)
     if move is None or why is not None:
-        return oc.Outcome('not started', why or f'plan {plan.id} does not '
-                          f'move volume {volume}')
+        return Outcome('not started', why or f'plan {plan.id} does not '
+                       f'move volume {volume}')
     found, = balancer.carry_out(
         [move], plan.id, seen.over, balancer.settings.pace,
         batch.devices_of(seen.cluster))
@@ -67,22 +68,22 @@ def carry_out(balancer: rounds.Balancer, plan: pl.Plan, volume: str
     return found
 
 
-def _refuse_ended(plan: pl.Plan, entries: Sequence[jn.Entry]) -> None:
+def _refuse_ended(plan: Plan, entries: Sequence[journal.Entry]) -> None:
     """Watcher itself goes on with the action after one that failed.
 
     :raises InputError: where a move of the plan failed
     """
     standing, = of_plans.standings([plan], entries, plan.created_at)
     for volume, (result, reason, _) in standing.outcomes.items():
-        outcome = oc.Outcome(result, reason)
+        outcome = Outcome(result, reason)
         if outcome.failed or outcome.ends_a_batch:
             raise errors.InputError(
                 f'Plan {plan.id} ended with volume {volume}: {result}, '
                 f'{reason}; run the audit again.')
 
 
-def _due(balancer: rounds.Balancer, plan: pl.Plan, volume: str,
-         seen: observer.Observation) -> tuple[pl.Move | None, str | None]:
+def _due(balancer: rounds.Balancer, plan: Plan, volume: str,
+         seen: observer.Observation) -> tuple[Move | None, str | None]:
     """The move of a volume, and why it is not made now."""
     cluster = seen.cluster
     _, left = remaining.remaining(

@@ -22,9 +22,9 @@ from serifos.cmd.balancer import judging
 from serifos import conf as configuration
 from serifos.conf import balancer as options
 from serifos import errors
-from serifos.facts import cluster as cl
+from serifos.facts.cluster import Cluster
 from serifos.facts import times
-from serifos.plan import plan as pl
+from serifos.plan.plan import Plan
 from serifos.watcher import settings
 
 LOG = log.getLogger(__name__)
@@ -112,7 +112,7 @@ class Serifos(base.BaseStrategy):
     def post_execute(self) -> None:
         """Nothing is left to be done."""
 
-    def _plan(self, conf: cfg.ConfigOpts, cluster: cl.Cluster) -> pl.Plan:
+    def _plan(self, conf: cfg.ConfigOpts, cluster: Cluster) -> Plan:
         given = self.input_parameters
         limits = adapters.limits_of(
             conf, **{name: given.get(name) for name in _LIMITS})
@@ -130,7 +130,7 @@ class Serifos(base.BaseStrategy):
         return adapters.plans(conf).keep(plan, now, LOG.warning)
 
 
-def _refuse_old(cluster: cl.Cluster, most_s: float) -> None:
+def _refuse_old(cluster: Cluster, most_s: float) -> None:
     """:raises InputError: where the observation is too old to plan by"""
     try:
         age_s = time.time() - times.parse(cluster.observed_at)

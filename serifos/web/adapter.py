@@ -11,11 +11,11 @@ import socket
 from typing import Any
 from urllib import parse
 
-from keystoneauth1 import session as ks
+from keystoneauth1.session import TCPKeepAliveAdapter
 import requests
 import urllib3
 
-from serifos.web import budget as bg
+from serifos.web import budget
 
 _BY_SERVER = 500
 
@@ -27,7 +27,7 @@ class Ended(requests.RequestException):
     """An exchange that we broke off; it is not retried."""
 
 
-class Adapter(ks.TCPKeepAliveAdapter):
+class Adapter(TCPKeepAliveAdapter):
     """Reads whole, uncompressed answers within a budget.
 
     They are asked for uncompressed, since a few bytes can unpack to any
@@ -40,7 +40,7 @@ class Adapter(ks.TCPKeepAliveAdapter):
         (HTTP status, body)
     """
 
-    def __init__(self, make: Callable[[], bg.Budget],
+    def __init__(self, make: Callable[[], budget.Budget],
                  logins: Mapping[tuple[str, str], Login],
                  check: Callable[[int, bytes], None] | None = None,
                  **others: Any) -> None:
@@ -68,12 +68,12 @@ class Adapter(ks.TCPKeepAliveAdapter):
         login = self._logins.get(origin(request.url or ''))
         if login is not None and 'Authorization' not in request.headers:
             request.prepare_auth(login)
-        with bg.within(self._make()) as budget:
+        with budget.within(self._make()) as allowed:
             try:
                 answer = super().send(request, stream=True,
-                                      timeout=budget.left_s(), **others)
+                                      timeout=allowed.left_s(), **others)
                 self._take(answer)
-            except bg.CutOff as exc:
+            except budget.CutOff as exc:
                 raise Ended(str(exc), request=request) from None
             except urllib3.exceptions.HTTPError as exc:
                 raise requests.ConnectionError(
@@ -84,14 +84,14 @@ class Adapter(ks.TCPKeepAliveAdapter):
         packed = answer.headers.get('Content-Encoding', 'identity').strip()
         try:
             if packed.lower() not in ('', 'identity'):
-                raise bg.CutOff(f'it answers in {packed[:40]}, which was '
-                                'not asked for')
+                raise budget.CutOff(f'it answers in {packed[:40]}, which was '
+                                    'not asked for')
             body = b''.join(answer.raw.stream(2 ** 16, decode_content=False))
             _refuse_part(answer, body)
             if self._check is not None:
                 self._check(answer.status_code, body)
         except ValueError as exc:
-            raise bg.CutOff(f'its answer cannot be used: {exc}') from None
+            raise budget.CutOff(f'its answer cannot be used: {exc}') from None
         finally:
             answer.close()
         answer.raw = io.BytesIO(body)
@@ -120,7 +120,8 @@ def origin(url: str) -> tuple[str, str]:
 class _Response(http.client.HTTPResponse):
     def __init__(self, sock: socket.socket, *args: Any,
                  **others: Any) -> None:
-        super().__init__(bg.Metered(sock, bg.current()),  # type: ignore
+        super().__init__(budget.Metered(sock, budget.current()),
+                         # type: ignore
                          *args, **others)
 
 
@@ -132,7 +133,7 @@ class _Connects:
     def _new_conn(self) -> socket.socket:
         conn: Any = self
         try:
-            return bg.current().connect(
+            return budget.current().connect(
                 conn.host, conn.port, conn.socket_options or (),
                 conn.source_address)
         except (OSError, UnicodeError) as exc:

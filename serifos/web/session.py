@@ -17,11 +17,11 @@ from urllib import parse
 from keystoneauth1 import exceptions
 from keystoneauth1 import loading
 from keystoneauth1 import plugin
-from keystoneauth1 import session as ks
+from keystoneauth1 import session
 
 from serifos import errors
 from serifos.web import adapter
-from serifos.web import budget as bg
+from serifos.web import budget
 from serifos.web import token_errors
 
 TIMEOUT_S = 60.0
@@ -44,7 +44,7 @@ _UNREAD = (ArithmeticError, AttributeError, LookupError, RecursionError,
 """Errors that keystoneauth raises where no Keystone answers."""
 
 
-class Session(ks.Session):
+class Session(session.Session):
     """A session of keystoneauth with bounds.
 
     :param timeout: seconds for a whole answer
@@ -87,7 +87,7 @@ class Session(ks.Session):
         if others.get('endpoint_override'):
             others['endpoint_override'] = self._clean(
                 others['endpoint_override'])
-        with bg.within(self._budget(method)):
+        with budget.within(self._budget(method)):
             try:
                 return super().request(url, method, *args, **others)
             except exceptions.UnknownConnectionError as exc:
@@ -139,8 +139,8 @@ class Session(ks.Session):
             self._logins[adapter.origin(url)] = login
         return url
 
-    def _budget(self, method: str = 'GET') -> bg.Budget:
-        return bg.Budget(
+    def _budget(self, method: str = 'GET') -> budget.Budget:
+        return budget.Budget(
             self.timeout, self._max_bytes,
             self._stopped if method in self._questions else None)
 

@@ -19,9 +19,13 @@ import dataclasses
 from serifos.cloud import refused
 from serifos import errors
 from serifos.facts import activity
-from serifos.facts import inventory as inv
+from serifos.facts.inventory import Inventory
+from serifos.facts.inventory import PoolStats
+from serifos.facts.inventory import Record
+from serifos.facts.inventory import Service
+from serifos.facts.inventory import Type
 from serifos.facts import names
-from serifos.facts import workload as wl
+from serifos.facts.workload import Workload
 from serifos.plan import eligibility
 from tests.fakes import migrations
 from tests.fakes import swaps
@@ -52,7 +56,7 @@ rate limit.
 LATE_S = 75.0
 RETRY_AFTER_S = 7
 
-_IDLE = wl.Workload(0.0, 0.0, 0.0, iops=0.0, latency_us=0.0)
+_IDLE = Workload(0.0, 0.0, 0.0, iops=0.0, latency_us=0.0)
 _LONG_S = 1e6
 _NOT_REPLICATED = (None, 'disabled', 'not-capable')
 _DELETABLE = ('available', 'error', 'error_restoring', 'error_extending',
@@ -67,14 +71,14 @@ class Cinder(swaps.Swaps):
     :param gib_per_s: how fast a volume is copied, and a thick one wiped
     """
 
-    def __init__(self, pools: Iterable[inv.PoolStats],
-                 records: Iterable[inv.Record], clock: Callable[[], float],
-                 workloads: Mapping[str, wl.Workload] | None = None,
-                 types: Iterable[inv.Type] = (),
+    def __init__(self, pools: Iterable[PoolStats],
+                 records: Iterable[Record], clock: Callable[[], float],
+                 workloads: Mapping[str, Workload] | None = None,
+                 types: Iterable[Type] = (),
                  gib_per_s: float = 0.1) -> None:
         super().__init__(pools, records, clock, types, gib_per_s)
         self.services = {
-            names.backend(name): inv.Service(
+            names.backend(name): Service(
                 'cinder-volume', names.backend(name), zone='nova',
                 backend_up=True) for name in self.pools}
         self.workloads = dict(workloads or {})
@@ -89,9 +93,9 @@ class Cinder(swaps.Swaps):
 
     # The verbs of serifos.cloud.client
 
-    def inventory(self) -> inv.Inventory:
+    def inventory(self) -> Inventory:
         self._answer()
-        return inv.Inventory(
+        return Inventory(
             tuple(self._stats(pool) for pool in self.pools.values()
                   if self._serves(pool.name)
                   and not self.services[names.backend(pool.name)].frozen),
@@ -101,7 +105,7 @@ class Cinder(swaps.Swaps):
             tuple(self._records.values()),
             tuple(self._types.values()))
 
-    def volume(self, volume_id: str) -> inv.Record | None:
+    def volume(self, volume_id: str) -> Record | None:
         self._answer()
         found = self._records.get(volume_id)
         return found and dataclasses.replace(found, snapshots=0)
@@ -111,11 +115,11 @@ class Cinder(swaps.Swaps):
         found = self._records.get(volume_id)
         return found.snapshots if found else 0
 
-    def volume_type(self, name: str) -> inv.Type | None:
+    def volume_type(self, name: str) -> Type | None:
         self._answer()
         return self._types.get(name)
 
-    def halves(self, volume_id: str) -> tuple[inv.Record, ...]:
+    def halves(self, volume_id: str) -> tuple[Record, ...]:
         self._answer()
         return tuple(
             record for record in self._records.values()
@@ -238,7 +242,7 @@ class Cinder(swaps.Swaps):
 
     # What a test does to it
 
-    def add(self, record: inv.Record) -> None:
+    def add(self, record: Record) -> None:
         """A tenant creates a volume."""
         self._records[record.id] = record
         self.lvs.add((record.pool or '', f'volume-{record.lv_id}'))
@@ -263,7 +267,7 @@ class Cinder(swaps.Swaps):
         if not self.answers:
             raise errors.CloudError('Cinder does not answer: no route.')
 
-    def _known(self, volume_id: str) -> inv.Record:
+    def _known(self, volume_id: str) -> Record:
         try:
             return self._records[volume_id]
         except KeyError:
@@ -274,7 +278,7 @@ class Cinder(swaps.Swaps):
         service = self.services.get(names.backend(pool))
         return service is not None and service.up and service.enabled
 
-    def _does(self, volume_id: str) -> wl.Workload:
+    def _does(self, volume_id: str) -> Workload:
         return self.workloads.get(
             volume_id, self._copies.get(volume_id, _IDLE))
 
@@ -290,7 +294,7 @@ class Cinder(swaps.Swaps):
                 volume_id, -_LONG_S))
 
 
-def _free(record: inv.Record) -> bool:
+def _free(record: Record) -> bool:
     """Whether the API would begin a migration of this volume."""
     return (record.status in ('available', 'in-use')
             and not eligibility.migrating(record) and not record.snapshots

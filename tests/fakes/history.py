@@ -10,7 +10,7 @@ import dataclasses
 import numpy as np
 
 from serifos.facts import activity
-from serifos.facts import history as hs
+from serifos.facts.history import Series
 
 
 @dataclasses.dataclass
@@ -29,10 +29,10 @@ class EveryDay:
         default_factory=list)
 
     def read(self, places: Sequence[activity.MeasuredVolume], begin: float,
-             end: float, step_s: int) -> hs.Series:
+             end: float, step_s: int) -> Series:
         self.asked.append((begin, end, step_s))
-        found = hs.Series.empty([place.volume for place in places], begin,
-                                end, step_s)
+        found = Series.empty([place.volume for place in places], begin,
+                             end, step_s)
         hours = [int(at % 86400 // 3600) for at in found.begins]
         for column, volume in enumerate(found.volumes):
             if volume in self.figures:

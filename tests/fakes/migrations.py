@@ -17,10 +17,10 @@ import heapq
 import itertools
 
 from serifos.cloud import extra_specs
-from serifos.facts import inventory as inv
+from serifos.facts import inventory
 from serifos.facts import names
-from serifos.facts import servers as sv
-from serifos.facts import workload as wl
+from serifos.facts.servers import Attachment
+from serifos.facts.workload import Workload
 
 STEP_S = 1.0
 """The time of each step that neither copies nor wipes."""
@@ -29,8 +29,8 @@ EXCHANGED = ('size_gib', 'name', 'description', 'metadata', 'bootable')
 """What a tenant sets of a volume and Cinder exchanges with its copy."""
 
 
-def exchanged(was: inv.Record, copy: inv.Record
-              ) -> tuple[inv.Record, inv.Record]:
+def exchanged(was: inventory.Record, copy: inventory.Record
+              ) -> tuple[inventory.Record, inventory.Record]:
     """A volume and its old copy, as ``finish_volume_migration`` leaves them.
 
     The statuses, the pools and the names of the logical volumes aside.
@@ -50,9 +50,10 @@ class Migrations:
     :param gib_per_s: how fast a volume is copied, and a thick one wiped
     """
 
-    def __init__(self, pools: Iterable[inv.PoolStats],
-                 records: Iterable[inv.Record], clock: Callable[[], float],
-                 types: Iterable[inv.Type], gib_per_s: float) -> None:
+    def __init__(self, pools: Iterable[inventory.PoolStats],
+                 records: Iterable[inventory.Record],
+                 clock: Callable[[], float],
+                 types: Iterable[inventory.Type], gib_per_s: float) -> None:
         self.pools = {pool.name: pool for pool in pools}
         self._records = {record.id: record for record in records}
         self._types = {kind.name: kind for kind in types}
@@ -60,19 +61,20 @@ class Migrations:
         self.gib_per_s = gib_per_s
         self._agenda: list[tuple[float, int, Callable[[], object]]] = []
         self._order = itertools.count()
-        self._copies: dict[str, wl.Workload] = {}
-        self.swaps: dict[str, sv.Attachment] = {}
+        self._copies: dict[str, Workload] = {}
+        self.swaps: dict[str, Attachment] = {}
         self._last_copied: dict[str, float] = {}
         self.lvs = {(record.pool or '', f'volume-{record.lv_id}')
                     for record in self._records.values()}
 
-    def _begin(self, was: inv.Record, pool: str, fault: str | None) -> None:
+    def _begin(self, was: inventory.Record, pool: str,
+               fault: str | None) -> None:
         """The API's part; the scheduler and cinder-volume follow."""
         self.change(was.id, migration_status='starting', status=(
             'maintenance' if was.status == 'available' else was.status))
         self._later(STEP_S, self._scheduled, was, pool, fault)
 
-    def _scheduled(self, was: inv.Record, pool: str,
+    def _scheduled(self, was: inventory.Record, pool: str,
                    fault: str | None) -> None:
         stats = self._stats(self.pools[pool])
         kind = self._types.get(was.volume_type or '')
@@ -107,7 +109,7 @@ class Migrations:
             self._copies.pop(each, None)
             self._last_copied[each] = self._now
 
-    def _copied_within(self, was: inv.Record, pool: str,
+    def _copied_within(self, was: inventory.Record, pool: str,
                        fault: str | None) -> None:
         """By the LVM driver itself, between two groups of one host."""
         self._still(was.id)
@@ -118,7 +120,8 @@ class Migrations:
                            (pool, f'volume-{was.lv_id}'))
         self.change(was.id, status=was.status, **done)
 
-    def _copied(self, was: inv.Record, half: str, fault: str | None) -> None:
+    def _copied(self, was: inventory.Record, half: str,
+                fault: str | None) -> None:
         self._still(was.id, half)
         if fault == 'error':
             self.change(was.id, migration_status='error', status=was.status)
@@ -128,7 +131,7 @@ class Migrations:
         if fault != 'not renamed':
             self._later(STEP_S, self._completed, was, half, fault)
 
-    def _completed(self, was: inv.Record, half: str,
+    def _completed(self, was: inventory.Record, half: str,
                    fault: str | None) -> None:
         """The target renames what is not in use, and the source swaps."""
         target = self._records[half].pool
@@ -173,7 +176,7 @@ class Migrations:
         self._later(self._wiping_s(self._records[volume_id]),
                     self._gone, volume_id)
 
-    def _wiping_s(self, record: inv.Record) -> float:
+    def _wiping_s(self, record: inventory.Record) -> float:
         pool = self.pools.get(record.pool or '')
         thin = pool is None or pool.thin
         return STEP_S if thin else record.size_gib / self.gib_per_s
@@ -196,15 +199,15 @@ class Migrations:
             self._records[volume_id],
             **{'updated_at': self._now, **changes})
 
-    def _stats(self, pool: inv.PoolStats) -> inv.PoolStats:
+    def _stats(self, pool: inventory.PoolStats) -> inventory.PoolStats:
         taken = sum(record.size_gib for record in self._records.values()
                     if record.pool == pool.name)
         return dataclasses.replace(
             pool, free_gib=pool.total_gib - taken, allocated_gib=taken)
 
-    def _copying(self, write_pct: float) -> wl.Workload:
+    def _copying(self, write_pct: float) -> Workload:
         iops = self.gib_per_s * 1024
-        return wl.Workload(write_pct, 1024.0, 1.0, 0.0, iops, 1e6 / iops)
+        return Workload(write_pct, 1024.0, 1.0, 0.0, iops, 1e6 / iops)
 
 
 def _host(pool: str | None) -> str:

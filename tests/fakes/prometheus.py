@@ -17,7 +17,7 @@ import json
 import re
 from urllib import parse
 
-from serifos.telemetry import counters as cn
+from serifos.telemetry.counters import Counters
 from serifos.telemetry import exporter
 
 LOOKBACK_S = 300
@@ -39,7 +39,7 @@ class Exporter:
 
     labels: Mapping[str, str]
     times: Iterable[float]
-    said: Callable[[float], Mapping[str, cn.Counters] | None]
+    said: Callable[[float], Mapping[str, Counters] | None]
     booted: Callable[[float], float] = lambda at: 77.0
 
     def at(self, step: float) -> tuple[float, list[Series]]:
@@ -55,11 +55,11 @@ class Exporter:
             ({**self.labels, **labels}, value)
             for labels, value in self._series(times[nth], volumes)]
 
-    def _series(self, at: float, volumes: Mapping[str, cn.Counters]
+    def _series(self, at: float, volumes: Mapping[str, Counters]
                 ) -> Iterator[Series]:
         yield {'__name__': exporter.BOOTED}, self.booted(at)
         yield {'__name__': exporter.CLOCK}, at
-        for lv_id, counters in (('', cn.Counters(*[1.0] * 6)),
+        for lv_id, counters in (('', Counters(*[1.0] * 6)),
                                 *volumes.items()):
             device = f'dm-{lv_id}' if lv_id else 'sda'
             for name, value in zip(exporter.COUNTERS, counters.values):

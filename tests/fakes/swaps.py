@@ -9,8 +9,8 @@ from __future__ import annotations
 import dataclasses
 
 from serifos.cloud import refused
-from serifos.facts import inventory as inv
-from serifos.facts import servers as sv
+from serifos.facts.inventory import Record
+from serifos.facts.servers import Attachment
 from tests.fakes import migrations
 
 SWAPS = {'nova killed': 'attaching', 'nova moved': 'in-use',
@@ -25,13 +25,13 @@ it has given the server the copy. ``nova not begun``: its message is lost.
 class Swaps(migrations.Migrations):
     """Migrations, some of which Nova begins and does not end."""
 
-    def attachments_of(self, volume_id: str) -> tuple[sv.Attachment, ...]:
+    def attachments_of(self, volume_id: str) -> tuple[Attachment, ...]:
         record = self.volume(volume_id)
         return () if record is None else tuple(
             each for each in self.swaps.values()
             if each.volume == volume_id) or tuple(
-            sv.Attachment(f'attachment-{volume_id}', volume_id, 'attached',
-                          server, _target(record))
+            Attachment(f'attachment-{volume_id}', volume_id, 'attached',
+                       server, _target(record))
             for server in record.attachments)
 
     def delete_attachment(self, attachment_id: str) -> None:
@@ -71,14 +71,14 @@ class Swaps(migrations.Migrations):
         self.workloads.pop(volume_id)
         self._still(volume_id)
 
-    def _scheduled(self, was: inv.Record, pool: str,
+    def _scheduled(self, was: Record, pool: str,
                    fault: str | None) -> None:
         super()._scheduled(was, pool, fault)
         for half in [each for each in self._records.values()
                      if each.target_of == was.id and fault in SWAPS]:
             status = SWAPS[fault or '']
             self.change(half.id, status=status)
-            self.swaps[f'attachment-{half.id}'] = sv.Attachment(
+            self.swaps[f'attachment-{half.id}'] = Attachment(
                 f'attachment-{half.id}', half.id,
                 'attached' if status == 'in-use' else status,
                 was.attachments[0],
@@ -86,12 +86,12 @@ class Swaps(migrations.Migrations):
             if status == 'reserved':
                 self._still(was.id, half.id)
 
-    def _copied(self, was: inv.Record, half: str, fault: str | None) -> None:
+    def _copied(self, was: Record, half: str, fault: str | None) -> None:
         if fault not in SWAPS:
             super()._copied(was, half, fault)
 
 
-def _target(record: inv.Record) -> tuple[tuple[str, str], ...]:
+def _target(record: Record) -> tuple[tuple[str, str], ...]:
     host = (record.pool or '').partition('@')[0]
     return ((f'{host}:3260',
              f'iqn.2010-10.org.openstack:volume-{record.lv_id}'),)

@@ -20,18 +20,18 @@ import time
 from serifos.balancer import daemon
 from serifos.balancer import outcome
 from serifos.balancer import rounds
-from serifos.balancer import settings as sg
+from serifos.balancer.settings import BalancerSettings
 from serifos.database import journal
 from serifos.database import plans
-from serifos.facts import inventory as inv
-from serifos.facts import journal as jn
-from serifos.plan import plan as pl
+from serifos.facts import inventory
+from serifos.facts.journal import last_moves
+from serifos.plan.plan import Move
 from tests.fakes import cinder as fake
 from tests.functional import servers
 
 POOLS = ('a@ssd#ssd', 'b@ssd#ssd')
 COOL_DOWN_S = 4.0
-_VERBS = tuple(name for name in vars(inv.Cloud) if name[0] != '_')
+_VERBS = tuple(name for name in vars(inventory.Cloud) if name[0] != '_')
 
 
 class Cloud:
@@ -39,11 +39,13 @@ class Cloud:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        pools = [inv.PoolStats(name, 100.0, 100.0, backend_name='ssd',
-                               capabilities={'volume_backend_name': 'ssd'})
+        pools = [inventory.PoolStats(name, 100.0, 100.0, backend_name='ssd',
+                                     capabilities={
+                                         'volume_backend_name': 'ssd'})
                  for name in POOLS]
-        records = [inv.Record(f'v{n}', 1.0, 'available', pool=POOLS[n % 2],
-                              project_id='p') for n in range(12)]
+        records = [inventory.Record(f'v{n}', 1.0, 'available',
+                                    pool=POOLS[n % 2],
+                                    project_id='p') for n in range(12)]
         self._cinder = fake.Cinder(pools, records, time.time, gib_per_s=2.0)
         self._moved: dict[str, float] = {}
         self.faults: list[str] = []
@@ -86,7 +88,7 @@ class Mover(rounds.Balancer):
 
     def round(self) -> None:
         self.settle_open_moves()
-        moved = jn.last_moves(self.journal.entries())
+        moved = last_moves(self.journal.entries())
         records = sorted(
             (record for record in self.cinder.inventory().records
              if not record.target_of
@@ -94,7 +96,7 @@ class Mover(rounds.Balancer):
             key=lambda record: moved.get(record.id, 0.0))
         for record in records[:1]:
             target = POOLS[record.pool == POOLS[0]]
-            self.carry_out([pl.Move(
+            self.carry_out([Move(
                 record.id, record.pool, target, 1.0, None, None, 0.0, 0.0,
                 'it has rested longest')], 'p')
 
@@ -114,7 +116,7 @@ def _balance(setting: Setting) -> None:
     manager = _Manager(setting.address, setting.key)
     manager.connect()
     cloud = manager.cloud()
-    settings = sg.BalancerSettings(
+    settings = BalancerSettings(
         setting.state_dir, setting.state_dir, auto=True, interval_s=0.1,
         timeouts=outcome.Timeouts(poll_s=0.1, timeout_s=30.0, grace_s=1.0,
                                   unanswered_s=3.0))

@@ -8,7 +8,7 @@ import ddt
 import testtools
 
 from serifos.database import connection
-from serifos.database.history import store as st
+from serifos.database.history.store import Store
 from serifos.database.history import tables
 from serifos.database import homes
 from serifos.database import pool_errors
@@ -16,7 +16,9 @@ from serifos.database import space
 from serifos import errors
 from tests.functional import machine
 from tests.functional import servers
-from tests.unit.database.history import behaviour as bh
+from tests.unit.database.history.behaviour import BEGIN
+from tests.unit.database.history.behaviour import Behaviour
+from tests.unit.database.history.behaviour import done
 from tests.unit.database import homes_behaviour
 from tests.unit.database import pool_errors_behaviour
 from tests.unit.database import space_behaviour
@@ -47,7 +49,7 @@ class HistoryServersTest(machine.MachineTest):
 
     @ddt.data(*itertools.product(
         (servers.MariaDB, servers.PostgreSQL),
-        ((bh.Behaviour, 15), (space_behaviour.Behaviour, 4),
+        ((Behaviour, 15), (space_behaviour.Behaviour, 4),
          (homes_behaviour.Behaviour, 6),
          (pool_errors_behaviour.Behaviour, 4))))
     @ddt.unpack
@@ -62,15 +64,15 @@ class HistoryServersTest(machine.MachineTest):
     @ddt.data(servers.MariaDB, servers.PostgreSQL)
     def test_a_server_that_is_down(self, kind):
         server = kind(self)
-        store = st.Store(_database(server))
-        store.add(bh.done('a', bh.BEGIN), store.until())
+        store = Store(_database(server))
+        store.add(done('a', BEGIN), store.until())
         server.stop()
         for asked in (store.until, lambda: store.add(
-                bh.done('a', bh.BEGIN + 300), bh.BEGIN + 300)):
+                done('a', BEGIN + 300), BEGIN + 300)):
             error = self.assertRaises(errors.CloudError, asked)
             self.assertIn('look at [history] connection', str(error))
             self.assertNotIn('sesame', str(error))
         server.start()
-        self.assertEqual(bh.BEGIN + 300, store.until())
-        self.assertTrue(store.add(bh.done('a', bh.BEGIN + 300),
+        self.assertEqual(BEGIN + 300, store.until())
+        self.assertTrue(store.add(done('a', BEGIN + 300),
                                   store.until()))

@@ -7,12 +7,12 @@ import signal
 import time
 
 import ddt
-import sqlalchemy as sa
+import sqlalchemy
 
-from serifos.database import journal as dj
+from serifos.database.journal import Journal
 from serifos.database import tables
 from serifos import errors
-from serifos.facts import journal as jn
+from serifos.facts.journal import doubt
 from tests.functional import machine
 from tests.functional import servers
 from tests.unit.database import test_journal as unit
@@ -20,7 +20,7 @@ from tests.unit.database import test_journal as unit
 
 def _fight(url, name, seconds, results):
     """Takes the lead again and again, and writes until that is lost."""
-    journal = dj.Journal(servers.database(url), time.time, long=40)
+    journal = Journal(servers.database(url), time.time, long=40)
     written = []
     end = time.monotonic() + seconds
     while time.monotonic() < end:
@@ -37,7 +37,8 @@ def _fight(url, name, seconds, results):
 def _stop_in_a_transaction(url):
     """Locks the journal's head, and is stopped before it commits."""
     def work(transaction):
-        transaction.execute(sa.update(tables.HEAD).values(leader='stopped'))
+        transaction.execute(
+            sqlalchemy.update(tables.HEAD).values(leader='stopped'))
         os.kill(os.getpid(), signal.SIGSTOP)
     servers.database(url).run(work)
 
@@ -46,7 +47,7 @@ def _stop_in_a_transaction(url):
 class JournalServersTest(machine.MachineTest):
 
     def journal(self, server):
-        return dj.Journal(servers.database(server.connection), time.time)
+        return Journal(servers.database(server.connection), time.time)
 
     @ddt.data(servers.MariaDB, servers.PostgreSQL)
     def test_two_processes_at_once(self, kind):
@@ -107,7 +108,7 @@ class JournalServersTest(machine.MachineTest):
             errors.InputError, leader.write, 'accepted', volume='w')
         self.assertIn('This balancer stops acting: the journal', str(error))
         self.assertIn('remembers: that had 1 entries, this has 0',
-                      jn.doubt(journal.entries()))
+                      doubt(journal.entries()))
 
     @ddt.data(servers.MariaDB, servers.PostgreSQL)
     def test_a_leader_that_is_stopped_in_a_transaction(self, kind):

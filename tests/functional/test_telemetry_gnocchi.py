@@ -14,7 +14,7 @@ from serifos.telemetry import gnocchi_disks
 from serifos.telemetry import http
 from tests.functional import machine
 from tests.functional import servers
-from tests.unit.telemetry import readings as rd
+from tests.unit.telemetry import readings
 
 CONFIG = """
 [DEFAULT]
@@ -35,10 +35,10 @@ policy_file = /etc/gnocchi/policy.json
 """
 
 API = """
+from gnocchi.rest import app
+from gnocchi import service
 import sys
 from wsgiref import simple_server
-from gnocchi import service
-from gnocchi.rest import app
 conf = service.prepare_service(['--config-file', sys.argv[1]])
 simple_server.make_server(
     '127.0.0.1', int(sys.argv[2]), app.load_app(conf)).serve_forever()
@@ -128,12 +128,13 @@ class GnocchiTest(machine.MachineTest):
         began = times[0] - 9
 
         def busy(at):
-            return rd.steady(at - began, write_pct=40, block_kib=64,
-                             iops=50, latency_us=8000)
+            return readings.steady(at - began, write_pct=40, block_kib=64,
+                                   iops=50, latency_us=8000)
         self.disk('vdb', self.series(times, busy))
         self.disk('vdc', self.series(times, busy, timed=False))
-        self.disk('vdd', self.series(times, lambda at: rd.steady(99), False))
-        self.disk('vde', self.series(times, lambda at: rd.steady(
+        self.disk('vdd',
+                  self.series(times, lambda at: readings.steady(99), False))
+        self.disk('vde', self.series(times, lambda at: readings.steady(
             at - (began if at < times[4] else times[4] - 1), iops=10)))
         self.disk('vdf', self.series(times[:2], busy))
         self.disk('vdg', self.series(times[:4], busy))
@@ -192,7 +193,7 @@ class GnocchiTest(machine.MachineTest):
         letters = [f'a{nth}' for nth in range(60)]
         for nth, letter in enumerate(letters):
             self.disk(f'vd{letter}', self.series(
-                times, lambda at, iops=10 + nth: rd.steady(
+                times, lambda at, iops=10 + nth: readings.steady(
                     at - times[0] + 9, iops=iops, latency_us=2000)),
                 'hours' if nth == 7 else 'five')
         machine.wait_until(self.processed)

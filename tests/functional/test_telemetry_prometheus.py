@@ -10,7 +10,7 @@ from serifos.telemetry import http
 from serifos.telemetry import libvirt
 from serifos.telemetry import prometheus
 from tests.functional import machine
-from tests.unit.telemetry import readings as rd
+from tests.unit.telemetry import readings
 
 EVERY_S = 0.5
 POOL = 'node1@ssd#ssd'
@@ -101,13 +101,14 @@ class PrometheusTest(machine.MachineTest):
         """A volume that begins anew after 4 s, and one that idles."""
         def answer(*asked):
             at = self.seconds()
-            return 200, rd.text({
-                'a': rd.steady(at + 1000 if at < 4 else at - 4,
-                               write_pct=30, block_kib=16, iops=500,
-                               latency_us=4000),
-                'b': rd.steady(77), **({'c': rd.steady(at)} if at < 2
-                                       else {})}, 12345.0, time.time())
-        url = self.enterContext(rd.serving(answer))
+            return 200, readings.text({
+                'a': readings.steady(at + 1000 if at < 4 else at - 4,
+                                     write_pct=30, block_kib=16, iops=500,
+                                     latency_us=4000),
+                'b': readings.steady(77),
+                **({'c': readings.steady(at)} if at < 2
+                   else {})}, 12345.0, time.time())
+        url = self.enterContext(readings.serving(answer))
         source = self.source(f'http://{self.started(("node", url))}/')
         seen = self.observed(source, 20, 'a', 'b', 'c', 'd')
         a, b = seen.volumes['a'], seen.volumes['b']
@@ -153,8 +154,8 @@ class PrometheusTest(machine.MachineTest):
 
         def answer(*asked):
             return (500, '') if silent else (
-                200, rd.text({'a': rd.steady(self.seconds())}))
-        url = self.enterContext(rd.serving(answer))
+                200, readings.text({'a': readings.steady(self.seconds())}))
+        url = self.enterContext(readings.serving(answer))
         server = f'http://{self.started(("node", url), ("other", url))}'
         one = self.source(server, selector='job="node",')
         self.observed(one, 2, 'a')
@@ -172,8 +173,9 @@ class PrometheusTest(machine.MachineTest):
 
     def test_a_pod_that_was_replaced(self):
         """Another target of the same host goes on where the first ended."""
-        url = self.enterContext(rd.serving(lambda *asked: (
-            200, rd.text({'a': rd.steady(self.seconds() + 1000)}))))
+        url = self.enterContext(readings.serving(lambda *asked: (
+            200,
+            readings.text({'a': readings.steady(self.seconds() + 1000)}))))
         server = f'http://{self.started(("node", url))}'
         self.observed(self.source(server), 4, 'a')
         self.label('node', url, pod='new')
@@ -194,7 +196,7 @@ class PrometheusTest(machine.MachineTest):
             return lambda *asked: (200, ''.join(
                 exported(meta, f'instance-{nth}', serial, self.seconds())
                 for nth, serial in enumerate(serials)))
-        jobs = [(f'job{nth}', self.enterContext(rd.serving(of(*said))))
+        jobs = [(f'job{nth}', self.enterContext(readings.serving(of(*said))))
                 for nth, said in enumerate((
                     ('libvirt_domain_block_meta', 'u', 'v'),
                     ('libvirt_domain_block_stats_info', 'w'),
@@ -220,8 +222,8 @@ class PrometheusTest(machine.MachineTest):
             'subjectAltName=DNS:localhost', '-keyout',
             self.directory / 'key.pem', '-out', self.directory / 'cert.pem')
         (self.directory / 'web.yml').write_text(USERS)
-        url = self.enterContext(rd.serving(lambda *asked: (
-            200, rd.text({'a': rd.steady(self.seconds())}))))
+        url = self.enterContext(readings.serving(lambda *asked: (
+            200, readings.text({'a': readings.steady(self.seconds())}))))
         server = self.started(
             ('node', url), options=('--web.config.file=web.yml',))
         server = 'https://' + server.replace('127.0.0.1', 'localhost')

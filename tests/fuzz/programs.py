@@ -17,8 +17,8 @@ from serifos.bench import lvm
 from serifos.bench import purge_methods
 from serifos.bench.put_back import mountinfo
 from serifos.bench.put_back import place
-from serifos.facts import dataset as ds
-from serifos.facts import workload as wl
+from serifos.facts import dataset
+from serifos.facts.workload import Workload
 from serifos.files import documents
 from tests.fuzz import files
 
@@ -26,8 +26,8 @@ from tests.fuzz import files
 def fio(data: bytes) -> None:
     """fio's JSON of a run, as a sample of a dataset."""
     found = fio_result.parse(files.text(data))
-    made = fio_result.sample([wl.Workload(30, 16)], 15, [found])
-    for figure in ds.FIGURES:
+    made = fio_result.sample([Workload(30, 16)], 15, [found])
+    for figure in dataset.FIGURES:
         made.figure(figure)
     json.dumps(made.to_json(), allow_nan=False).encode()
 

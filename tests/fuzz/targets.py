@@ -20,13 +20,15 @@ import json
 from serifos.cmd.model import fit as model_fit
 from serifos.cmd.model import predict as model_predict
 from serifos import errors
-from serifos.facts import dataset as ds
-from serifos.facts import workload as wl
+from serifos.facts.dataset import FIGURES
+from serifos.facts.workload import Load
+from serifos.facts.workload import Workload
 from serifos.files import documents
 from serifos.files import strict_json
-from serifos.lab.relative import relation as rl
+from serifos.lab.relative.relation import Relation
+from serifos.lab.relative.relation import RELATION_SCHEMA
 from serifos.lab.tuning import journal as tuning_journal
-from serifos.model import model as mm
+from serifos.model.model import Model
 from serifos.model import pool_models
 from serifos.plan import bfd
 from serifos.plan import limits
@@ -59,17 +61,17 @@ def _json(data: bytes) -> None:
 
 
 WORKLOADS = tuple(
-    wl.Workload(*pattern) for pattern in (
+    Workload(*pattern) for pattern in (
         (0, 4, 1, 100), (100, 1048576, 1048576, 0), (50, 0.001, 0.05, 50),
         (30, 16, 8, 100, 1e12, 1e12), (30, 0, 8, 100, 0, 0),
         (100, 64, 1024, 0, 2000, 4000)))
 
 
 @functools.cache
-def _loads() -> tuple[wl.Load, ...]:
-    alone = [wl.Load.of(w) for w in WORKLOADS]
-    return (wl.Load(), *alone, sum(alone, wl.Load()),
-            sum(alone * 200, wl.Load()), sum(alone, wl.Load()) - alone[1])
+def _loads() -> tuple[Load, ...]:
+    alone = [Load.of(w) for w in WORKLOADS]
+    return (Load(), *alone, sum(alone, Load()),
+            sum(alone * 200, Load()), sum(alone, Load()) - alone[1])
 
 
 def _finite(value: float) -> None:
@@ -101,8 +103,8 @@ def _model(data: bytes) -> None:
 
 def _relation(data: bytes) -> None:
     relation = documents.read_document(
-        files.file_of(data), 'relation', rl.RELATION_SCHEMA,
-        rl.Relation.from_json)
+        files.file_of(data), 'relation', RELATION_SCHEMA,
+        Relation.from_json)
     for workload in WORKLOADS:
         if workload.iops and workload.latency_us:
             relation.expect(workload)
@@ -114,15 +116,15 @@ def _relation(data: bytes) -> None:
 def _dataset(data: bytes) -> None:
     dataset = documents.read_dataset(files.file_of(data))
     for sample in dataset.valid():
-        for figure in ds.FIGURES:
+        for figure in FIGURES:
             sample.figure(figure)
-        sum((wl.Load.of(w) for w in sample.tenants), wl.Load())
+        sum((Load.of(w) for w in sample.tenants), Load())
         json.dumps(sample.to_json(), allow_nan=False).encode()
     json.dumps(dataset.header.to_json(), allow_nan=False).encode()
 
 
 @functools.cache
-def _some_model() -> mm.Model:
+def _some_model() -> Model:
     return documents.read_model(files.CORPUS / 'model' / 'outstanding.json')
 
 
@@ -154,7 +156,7 @@ def _tune(data: bytes) -> None:
 
 
 def _workload(data: bytes) -> None:
-    load = wl.Load.of(model_predict.workload(files.text(data)))
+    load = Load.of(model_predict.workload(files.text(data)))
     json.dumps(load.vector, allow_nan=False)
 
 

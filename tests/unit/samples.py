@@ -3,29 +3,33 @@
 
 import json
 
-from hypothesis import strategies as st
+from hypothesis import strategies
 
-from serifos.facts import dataset as ds
-from serifos.facts import workload as wl
+from serifos.facts.dataset import Dataset
+from serifos.facts.dataset import Header
+from serifos.facts.dataset import Sample
+from serifos.facts.workload import Load
+from serifos.facts.workload import Workload
 from serifos.model.tenant import inputs
 from serifos.model.tenant import trend
 
-HEADER = ds.Header({'model': 'TEST', 'serial': 'S1', 'size_gib': 372.0,
-                    'target': '/dev/test'},
-                   host='node1', kernel='6.1.0', fio='fio-3.33',
-                   runtime_s=15, created_at='2026-11-20T12:00:00Z')
+HEADER = Header({'model': 'TEST', 'serial': 'S1', 'size_gib': 372.0,
+                 'target': '/dev/test'},
+                host='node1', kernel='6.1.0', fio='fio-3.33',
+                runtime_s=15, created_at='2026-11-20T12:00:00Z')
 
 
 def load(run):
-    return sum(map(wl.Load.of, run), wl.Load())
+    return sum(map(Load.of, run), Load())
 
 
 def workloads(least=1):
     """Workloads of ``least`` to 64 requests outstanding."""
-    return st.builds(
-        wl.Workload, write_pct=st.floats(0, 100),
-        block_kib=st.floats(4, 1024), iodepth=st.floats(least, 64),
-        random_pct=st.floats(0, 100))
+    return strategies.builds(
+        Workload, write_pct=strategies.floats(0, 100),
+        block_kib=strategies.floats(4, 1024),
+        iodepth=strategies.floats(least, 64),
+        random_pct=strategies.floats(0, 100))
 
 
 def cliff(run):
@@ -37,8 +41,8 @@ def cliff(run):
 
 def dataset(runs, latency, header=HEADER):
     """A dataset in which each run measures latency(run), µs."""
-    return ds.Dataset(header, tuple(
-        ds.Sample(tuple(run), float(latency(run)), float(latency(run)))
+    return Dataset(header, tuple(
+        Sample(tuple(run), float(latency(run)), float(latency(run)))
         for run in runs))
 
 

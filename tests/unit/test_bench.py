@@ -11,10 +11,10 @@ from unittest import mock
 
 import numpy as np
 
-from serifos.plan import limits as lm
+from serifos.plan.limits import Limits
 from tests.unit import case
 from tests.unit.cmd import command
-from tests.unit.lab.backtest import histories as hs
+from tests.unit.lab.backtest import histories
 
 BENCH = pathlib.Path(__file__).parents[2] / 'tools/bench'
 
@@ -34,7 +34,7 @@ class BenchTestCase(case.DirectoryCase):
     def test_plain_python_and_the_planner_move_alike(self):
         cluster = self.clusters.make_cluster(60, 10, seed=3, blur=True)
         for gain in (0.0, 0.1):
-            limits = lm.Limits(gain)
+            limits = Limits(gain)
             self.assertEqual(
                 len(self.clusters.plan('bfd', cluster, limits).moves),
                 self.algorithm_1.migrations(cluster, limits))
@@ -54,7 +54,7 @@ class BenchTestCase(case.DirectoryCase):
         best, bound = self.optimum.least_worst(cluster)
         np.testing.assert_allclose((best, bound), least, rtol=1e-3)
         for planner in self.clusters.PLANNERS:
-            plan = self.clusters.plan(planner, cluster, lm.Limits())
+            plan = self.clusters.plan(planner, cluster, Limits())
             self.assertGreaterEqual(plan.max_us.after, least * (1 - 1e-9))
 
     def test_a_search_without_a_model_relieves_the_worst_pool(self):
@@ -103,7 +103,7 @@ class BenchTestCase(case.DirectoryCase):
 
     def backtest(self, seed):
         """The file of a backtest of a day under two policies."""
-        models = hs.models(self.dir / 'models', 'FAST')
+        models = histories.models(self.dir / 'models', 'FAST')
         week, out = (self.dir / f'{name}{seed}' for name in (
             'week.csv', 'backtest.json'))
         for arguments in (

@@ -6,9 +6,10 @@ import pathlib
 import re
 import textwrap
 
-from serifos.facts import workload as wl
+from serifos.facts.workload import Workload
 from serifos.files import documents
-from serifos.lab.relative import relation as rl
+from serifos.lab.relative.relation import Relation
+from serifos.lab.relative.relation import RELATION_SCHEMA
 from tests.unit import case
 
 PAGE = pathlib.Path(__file__).parents[2] / 'doc/source/reference/formats.rst'
@@ -43,8 +44,8 @@ class DocumentedFormatsTest(case.DirectoryCase):
     def test_relation(self):
         path, = self.of('relation')
         relation = documents.read_document(
-            path, 'relation', rl.RELATION_SCHEMA, rl.Relation.from_json)
-        seen = wl.Workload(30, 16, iops=2000, latency_us=4000)
+            path, 'relation', RELATION_SCHEMA, Relation.from_json)
+        seen = Workload(30, 16, iops=2000, latency_us=4000)
         self.assertEqual(1.2, relation.factor('latency_us', seen))
 
     def test_cluster(self):

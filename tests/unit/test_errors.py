@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 import ddt
 import hypothesis
-from hypothesis import strategies as st
+from hypothesis import strategies
 import testtools
 
 from serifos import errors
@@ -34,7 +34,7 @@ class OneSentenceTest(testtools.TestCase):
         self.assertEqual(len(errors.one_line('a' * 5000)),
                          len(errors.one_line('\ufeff' * 5000)))
 
-    @hypothesis.given(st.text(st.characters()))
+    @hypothesis.given(strategies.text(strategies.characters()))
     def test_any_text_can_be_printed_on_one_line(self, text):
         said = str(errors.DeviceError(text))
         self.assertLessEqual(len(said.splitlines()), 1)
@@ -64,8 +64,8 @@ class MaskTest(testtools.TestCase):
         self.assertEqual('redis://***@h does not answer', str(
             errors.CloudError('redis://:secret@h does not answer')))
 
-    @hypothesis.given(st.text(st.characters(exclude_categories=[
-        'Z', 'C']), min_size=1))
+    @hypothesis.given(strategies.text(
+        strategies.characters(exclude_categories=['Z', 'C']), min_size=1))
     def test_whatever_the_password(self, password):
         self.assertEqual('see http://***@host/path', errors.masked(
             f'see http://user:{password}@host/path'))

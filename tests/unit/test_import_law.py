@@ -8,7 +8,6 @@ import inside a function counts like any other.
 from __future__ import annotations
 
 import ast
-import collections
 from collections.abc import Iterator
 import pathlib
 import subprocess
@@ -133,6 +132,16 @@ def chance(module: str, source: str) -> list[str]:
                 for argument in call.args)]
 
 
+def short_names(source: str) -> list[str]:
+    """Imports that are renamed to one or two letters, but for np."""
+    return [f'{alias.name} as {alias.asname}'
+            for node in ast.walk(ast.parse(source))
+            if isinstance(node, ast.Import | ast.ImportFrom)
+            for alias in node.names
+            if len(alias.asname or 'long') < 3
+            and (alias.name, alias.asname) != ('numpy', 'np')]
+
+
 def modules() -> Iterator[tuple[str, bool, str]]:
     for path in sorted(PACKAGE.rglob('*.py')):
         parts = path.relative_to(PACKAGE.parent).with_suffix('').parts
@@ -177,11 +186,13 @@ class ImportLawTest(testtools.TestCase):
                     if module not in ready}
         self.assertEqual([], sorted(left), 'these import one another')
 
-    def test_a_room_is_of_twenty_modules_at_most(self):
-        rooms = collections.Counter(
-            module.rpartition('.')[0] for module, is_package, _ in modules()
-            if not is_package)
-        self.assertEqual([], [room for room, n in rooms.items() if n > 20])
+    def test_modules_are_imported_by_their_own_names(self):
+        root = PACKAGE.parent
+        self.assertEqual([], [
+            f'{path.relative_to(root)}: {text}'
+            for folder in ('serifos', 'tests', 'tools', 'doc')
+            for path in sorted((root / folder).rglob('*.py'))
+            for text in short_names(path.read_text(encoding='utf-8'))])
 
     def test_predicting_loads_no_numbers_library_and_no_study(self):
         unwanted = ('numpy', 'scipy', 'pandas', 'statsmodels', 'sklearn',
@@ -272,3 +283,9 @@ class ImportLawTeethTest(testtools.TestCase):
     @ddt.unpack
     def test_no_offence(self, module, source):
         self.assertEqual([], offences(module, False, source))
+
+    @ddt.data(('from serifos.plan import state as st', ['state as st']),
+              ('import numpy as np', []), ('from serifos import errors', []))
+    @ddt.unpack
+    def test_short_name(self, source, found):
+        self.assertEqual(found, short_names(source))

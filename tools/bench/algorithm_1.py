@@ -5,16 +5,17 @@ from __future__ import annotations
 
 import clusters
 
-from serifos.facts import cluster as cl
-from serifos.facts import workload as wl
-from serifos.model import model as mm
-from serifos.plan import limits as lm
+from serifos.facts.cluster import Cluster
+from serifos.facts.cluster import Pool
+from serifos.facts.workload import Workload
+from serifos.model.model import Model
+from serifos.plan.limits import Limits
 
 
 class Host:
     """A pool as the paper's Algorithm 1 keeps it: three sums."""
 
-    def __init__(self, pool: cl.Pool, model: mm.Model) -> None:
+    def __init__(self, pool: Pool, model: Model) -> None:
         rows = map(model.predictor.row, range(7))
         self.rows = [tuple(row.get(term, 0.0) for term in (
             'intercept_us', 'sum_write_pct', 'sum_block_kib'))
@@ -22,7 +23,7 @@ class Host:
         self.free_capacity = pool.free_gib
         self.wklds, self.wr_sum, self.bs_sum = 0, 0.0, 0.0
 
-    def add(self, workload: wl.Workload, sign: int = 1) -> None:
+    def add(self, workload: Workload, sign: int = 1) -> None:
         self.wklds += sign
         self.wr_sum += sign * workload.write_pct
         self.bs_sum += sign * workload.block_kib
@@ -37,7 +38,7 @@ class Host:
                    + bs_co * (self.bs_sum + block_kib))
 
 
-def migrations(cluster: cl.Cluster, limits: lm.Limits | None) -> int:
+def migrations(cluster: Cluster, limits: Limits | None) -> int:
     """The migrations that it schedules, a volume lifted off first.
 
     :param limits: None for one pass that accepts every move, as printed;
@@ -81,7 +82,7 @@ def migrations(cluster: cl.Cluster, limits: lm.Limits | None) -> int:
 
 
 def accepted(before: list[float], source: int, after: list[float],
-             target: int, limits: lm.Limits) -> bool:
+             target: int, limits: Limits) -> bool:
     """The local rule, in plain Python."""
     mean = sum(before) / len(before)
     return before[source] > (1 + limits.hot_ratio) * mean and max(

@@ -10,8 +10,9 @@ import tracemalloc
 
 import numpy as np
 
-from serifos.facts import cluster as cl
-from serifos.plan.affinity import bonds as bd
+from serifos.facts.cluster import Volume
+from serifos.plan.affinity.bonds import Bonds
+from serifos.plan.affinity.bonds import Ints
 
 _TIMES = 5
 SIZES = (2_000, 4_000, 8_000, 16_000)
@@ -25,7 +26,7 @@ def lines(quick: bool) -> Iterator[str]:
     for how, asked in ASKED.items():
         before: tuple[float, float] | None = None
         for size in SIZES[:2] if quick else SIZES:
-            its = [cl.Volume(f'{i:06}', 'a', 1.0, **asked)
+            its = [Volume(f'{i:06}', 'a', 1.0, **asked)
                    for i in range(size)]
             seconds, mib = _cost(its)
             ratios = '' if before is None else (
@@ -34,7 +35,7 @@ def lines(quick: bool) -> Iterator[str]:
             yield f'{size:7} {how:20} {seconds:10.3f} {mib:8.1f}{ratios}'
 
 
-def _cost(volumes: list[cl.Volume]) -> tuple[float, float]:
+def _cost(volumes: list[Volume]) -> tuple[float, float]:
     """Least seconds, and MiB: how they are bound, what each contradicts."""
     home, seconds = np.zeros(len(volumes), np.intp), math.inf
     for _ in range(_TIMES):
@@ -48,7 +49,7 @@ def _cost(volumes: list[cl.Volume]) -> tuple[float, float]:
     return seconds, peak / 1024 ** 2
 
 
-def _ask(volumes: list[cl.Volume], home: bd.Ints) -> None:
-    found = bd.Bonds.of(volumes, home)
+def _ask(volumes: list[Volume], home: Ints) -> None:
+    found = Bonds.of(volumes, home)
     for volume in range(len(volumes)):
         found.contradiction(volume)

@@ -9,22 +9,24 @@ import random
 
 import numpy as np
 
-from serifos.facts import cluster as cl
-from serifos.facts import workload as wl
+from serifos.facts.cluster import Cluster
+from serifos.facts.cluster import Pool
+from serifos.facts.cluster import Volume
+from serifos.facts.workload import Workload
 from serifos.files import documents
 from serifos.lab.sim import devices
 from serifos.lab.sim import modeler
-from serifos.model import model as mm
+from serifos.model.model import Model
 from serifos.model import pool_busy
 from serifos.model import pool_models
 from serifos.plan import bfd
 from serifos.plan import capacity
-from serifos.plan import limits as lm
-from serifos.plan.loads import slots as sl
-from serifos.plan import plan as pl
-from serifos.plan import problem as pm
+from serifos.plan.limits import Limits
+from serifos.plan.loads.slots import Slots
+from serifos.plan.plan import Plan
+from serifos.plan.problem import Problem
 from serifos.plan import relieve
-from serifos.plan import state as st
+from serifos.plan.state import State
 
 EXAMPLES = pathlib.Path(__file__).parents[2] / 'etc/serifos/examples/models'
 PLANNERS = {'bfd': bfd.plan, 'relieve': relieve.plan}
@@ -33,7 +35,7 @@ BLOCK_KIB = (4, 8, 16, 32, 64, 128, 256)
 SIZE_GIB = (30, 60, 90, 120)
 
 
-def models() -> tuple[mm.Model, mm.Model]:
+def models() -> tuple[Model, Model]:
     """The paper's two SSDs, as if trained on all that is asked of them.
 
     Beyond its range a model is planned with by its upper end, which no
@@ -45,7 +47,7 @@ def models() -> tuple[mm.Model, mm.Model]:
         for name in ('s3500', 's3610'))
 
 
-def tenant_models() -> tuple[mm.Model, mm.Model]:
+def tenant_models() -> tuple[Model, Model]:
     """The same SSDs, simulated, by models that tell tenants apart."""
     found = []
     for ssd in (devices.SSD1, devices.SSD2):
@@ -56,17 +58,17 @@ def tenant_models() -> tuple[mm.Model, mm.Model]:
 
 
 def make_cluster(volumes: int, pools: int, seed: int, blur: bool = False,
-                 by_capacity: bool = False) -> cl.Cluster:
+                 by_capacity: bool = False) -> Cluster:
     """Volumes of Eq. 17-19 on three fifths S3500, two fifths S3610."""
     rng = random.Random(seed)
     gib = 2 * sum(SIZE_GIB) / len(SIZE_GIB) * volumes / pools
-    cluster = cl.Cluster(tuple(
-        cl.Pool(f'node{i}', 's3500' if i % 5 < 3 else 's3610', gib, gib)
+    cluster = Cluster(tuple(
+        Pool(f'node{i}', 's3500' if i % 5 < 3 else 's3610', gib, gib)
         for i in range(pools)), ())
-    made = [cl.Volume(f'{i:06}', rng.choice(cluster.pools).name,
-                      rng.choice(SIZE_GIB), workload=wl.Workload(
-                          rng.choice(WRITE_PCT) + blur * rng.random(),
-                          rng.choice(BLOCK_KIB) + blur * rng.random()))
+    made = [Volume(f'{i:06}', rng.choice(cluster.pools).name,
+                   rng.choice(SIZE_GIB), workload=Workload(
+                       rng.choice(WRITE_PCT) + blur * rng.random(),
+                       rng.choice(BLOCK_KIB) + blur * rng.random()))
             for i in range(volumes)]
     if not by_capacity:
         return dataclasses.replace(cluster, volumes=tuple(made))
@@ -77,11 +79,11 @@ def make_cluster(volumes: int, pools: int, seed: int, blur: bool = False,
     return cluster
 
 
-def slo(cluster: cl.Cluster, ratio: float,
-        pair: tuple[mm.Model, mm.Model]) -> cl.Cluster:
+def slo(cluster: Cluster, ratio: float,
+        pair: tuple[Model, Model]) -> Cluster:
     """Every tenth volume with an SLO of so much of the pools' mean figure."""
-    state = st.State.of(pm.Problem.of(
-        cluster, make_fleet(cluster, pair), lm.Limits()))
+    state = State.of(Problem.of(
+        cluster, make_fleet(cluster, pair), Limits()))
     most_us = ratio * float(state.figure_us.mean())
     return dataclasses.replace(cluster, volumes=tuple(
         volume if i % 10 else dataclasses.replace(
@@ -89,8 +91,8 @@ def slo(cluster: cl.Cluster, ratio: float,
         for i, volume in enumerate(cluster.volumes)))
 
 
-def make_slots(cluster: cl.Cluster, slots: int, seed: int,
-               busy: bool = False) -> sl.Slots:
+def make_slots(cluster: Cluster, slots: int, seed: int,
+               busy: bool = False) -> Slots:
     """What each volume does at present, by a factor of its own each hour.
 
     A heavy-tailed one: of half as much again, as often as of a third less.
@@ -108,11 +110,11 @@ def make_slots(cluster: cl.Cluster, slots: int, seed: int,
         0.0, 0.6, found.shape[:2]).astype(np.float32))
     found[..., 2] *= factor
     found[..., 4] *= factor
-    return sl.Slots(tuple(v.id for v in cluster.volumes), found, busy=busy)
+    return Slots(tuple(v.id for v in cluster.volumes), found, busy=busy)
 
 
-def make_fleet(cluster: cl.Cluster,
-               pair: tuple[mm.Model, mm.Model] | None = None,
+def make_fleet(cluster: Cluster,
+               pair: tuple[Model, Model] | None = None,
                busy: bool = False) -> pool_models.Fleet:
     """The pools' models, the paper's where no pair is given."""
     small, large = pair or models()
@@ -121,8 +123,8 @@ def make_fleet(cluster: cl.Cluster,
                  for pool in cluster.pools])
 
 
-def plan(planner: str, cluster: cl.Cluster, limits: lm.Limits,
-         pair: tuple[mm.Model, mm.Model] | None = None,
-         slots: sl.Slots | None = None) -> pl.Plan:
+def plan(planner: str, cluster: Cluster, limits: Limits,
+         pair: tuple[Model, Model] | None = None,
+         slots: Slots | None = None) -> Plan:
     known = make_fleet(cluster, pair, slots is not None and slots.busy)
     return PLANNERS[planner](cluster, known, limits, slots=slots)

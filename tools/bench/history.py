@@ -21,9 +21,10 @@ from typing import Any
 import numpy as np
 
 from serifos.database import connection
-from serifos.database.history import store as st
+from serifos.database.history.store import Store
+from serifos.database.history.store import TIERS
 from serifos.facts import activity
-from serifos.facts import history as hs
+from serifos.facts import history
 
 SIZES = (1_000, 10_000, 100_000)
 MOST_LINES = 10_000
@@ -38,9 +39,9 @@ def names_of(volumes: int) -> list[str]:
 
 
 def done(volumes: int, begin: int, end: int, step_s: int,
-         rng: np.random.Generator) -> hs.Series:
+         rng: np.random.Generator) -> history.Series:
     """What volumes did, random rates."""
-    found = hs.Series.empty(names_of(volumes), begin, end, step_s)
+    found = history.Series.empty(names_of(volumes), begin, end, step_s)
     found.sums[0] = step_s
     for figure, most in zip(found.sums[1:], (100, 100, 1e6, 1e6, 0.2, 0.2)):
         figure[:] = most * step_s * rng.random(figure.shape, np.float32)
@@ -54,19 +55,19 @@ class _Store:
         self.database = connection.Database(
             f'sqlite:///{directory}/history.sqlite',
             content=connection.HISTORY)
-        self.store = st.Store(self.database)
+        self.store = Store(self.database)
         self.file = directory / 'history.sqlite'
 
-    def fill(self, series: hs.Series) -> None:
+    def fill(self, series: history.Series) -> None:
         """A day that is over: no minutes are kept of it."""
-        store = st.Store(self.database, tuple(
-            tier for tier in st.TIERS if tier.step_s >= series.step_s))
+        store = Store(self.database, tuple(
+            tier for tier in TIERS if tier.step_s >= series.step_s))
         store.add(series, store.until())
 
-    def write(self, series: hs.Series) -> None:
+    def write(self, series: history.Series) -> None:
         self.store.add(series, self.store.until())
 
-    def read(self, names: Sequence[str], step_s: int) -> hs.Series:
+    def read(self, names: Sequence[str], step_s: int) -> history.Series:
         return self.store.read(
             [activity.MeasuredVolume(name, name, '') for name in names],
             BEGIN, BEGIN + DAY_S, step_s)
@@ -78,24 +79,24 @@ class _Lines:
     def __init__(self, directory: pathlib.Path) -> None:
         self.file = directory / 'history.jsonl'
 
-    def fill(self, series: hs.Series) -> None:
+    def fill(self, series: history.Series) -> None:
         self.write(series)
 
-    def write(self, series: hs.Series) -> None:
+    def write(self, series: history.Series) -> None:
         series = series.rolled_up(ROUND_S)
         with self.file.open('a') as file:
             for begin, figures in zip(series.begins,
                                       series.sums.swapaxes(0, 1)):
                 file.writelines(
                     json.dumps({'at': begin, 'volume': volume,
-                                **dict(zip(hs.FIGURES, each))}) + '\n'
+                                **dict(zip(history.FIGURES, each))}) + '\n'
                     for volume, each in zip(series.volumes,
                                             figures.T.tolist()))
             file.flush()
             os.fsync(file.fileno())
 
-    def read(self, names: Sequence[str], step_s: int) -> hs.Series:
-        found = hs.Series.empty(names, BEGIN, BEGIN + DAY_S, step_s)
+    def read(self, names: Sequence[str], step_s: int) -> history.Series:
+        found = history.Series.empty(names, BEGIN, BEGIN + DAY_S, step_s)
         place = {volume: nth for nth, volume in enumerate(names)}
         with self.file.open() as file:
             for line in file:
@@ -103,7 +104,7 @@ class _Lines:
                 slot = (doc['at'] - BEGIN) // step_s
                 if slot < found.count:
                     found.sums[:, slot, place[doc['volume']]] += [
-                        doc[name] for name in hs.FIGURES]
+                        doc[name] for name in history.FIGURES]
         return found
 
 

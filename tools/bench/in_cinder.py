@@ -41,14 +41,14 @@ from cinder.scheduler import host_manager  # noqa: E402
 from cinder.scheduler import weights  # noqa: E402
 from cinder.scheduler.weights import capacity  # noqa: E402
 
-from serifos.facts import cluster as cl  # noqa: E402
-from serifos.facts import workload as wl  # noqa: E402
+from serifos.facts import cluster  # noqa: E402
+from serifos.facts.workload import Workload  # noqa: E402
 from serifos.files import documents  # noqa: E402
 from serifos.scheduler import driver  # noqa: E402
 from serifos.scheduler import judge  # noqa: E402
 from serifos.scheduler.metrics import counts  # noqa: E402
 from serifos.scheduler.metrics import textfile  # noqa: E402
-from serifos.scheduler import request as rq  # noqa: E402
+from serifos.scheduler.request import Request  # noqa: E402
 from serifos.scheduler import weigher  # noqa: E402
 
 SIZES, VOLUMES, PENDING = (10, 100, 1000, 10000), 8, 10000
@@ -74,10 +74,10 @@ def state(number: int, model: str) -> host_manager.PoolState:
     return made
 
 
-def volume(pool: int, number: int, host: str) -> cl.Volume:
-    return cl.Volume(
+def volume(pool: int, number: int, host: str) -> cluster.Volume:
+    return cluster.Volume(
         f'{pool:06}-{number:04}-4abc-8def-0123456789ab', host, 10,
-        volume_type='gold', workload=wl.Workload(
+        volume_type='gold', workload=Workload(
             (7 * pool + 11 * number) % 101, 4 << (pool + number) % 6,
             1 + (3 * pool + number) % 8))
 
@@ -90,8 +90,8 @@ class Cloud:
         self.path = directory / f'{model}-{pools}-{volumes}'
         self.path.mkdir(exist_ok=True)
         self.states = [state(i, model) for i in range(pools)]
-        self.cluster = cl.Cluster(
-            tuple(cl.Pool(each.host, model) for each in self.states),
+        self.cluster = cluster.Cluster(
+            tuple(cluster.Pool(each.host, model) for each in self.states),
             tuple(volume(i, k, each.host)
                   for i, each in enumerate(self.states)
                   for k in range(volumes)))
@@ -108,11 +108,11 @@ class Cloud:
     def ask(self, hints: dict[str, str]) -> judge.Judgement:
         serifos = judge.shared(cfg.CONF)
         return serifos.judge(serifos.observe(
-            [rq.Request.of(asked(0, hints))], self.states))
+            [Request.of(asked(0, hints))], self.states))
 
     def place(self, properties: dict[str, Any], where: Any) -> None:
         serifos = judge.shared(cfg.CONF)
-        placement = serifos.observe([rq.Request.of(properties)], [where])
+        placement = serifos.observe([Request.of(properties)], [where])
         serifos.record(placement, placement.candidates[0])
 
     def pending(self, number: int) -> None:

@@ -12,13 +12,13 @@ import numpy as np
 from scipy import optimize
 from scipy import sparse
 
-from serifos.facts import cluster as cl
-from serifos.plan import limits as lm
+from serifos.facts.cluster import Cluster
+from serifos.plan.limits import Limits
 
 MILP_SECONDS = 60
 
 
-def least_worst(cluster: cl.Cluster) -> tuple[float, float]:
+def least_worst(cluster: Cluster) -> tuple[float, float]:
     """The least possible worst latency, and a bound that proves it, µs.
 
     Disaggregated by count: x[v, h, q] is volume v on host h while h holds
@@ -89,10 +89,10 @@ def lines(quick: bool) -> Iterator[str]:
             slack.append(best / bound - 1)
             plans = [clusters.plan(planner, cluster, limits)
                      for planner, limits in (
-                         ('bfd', lm.Limits()), ('relieve', lm.Limits()),
-                         ('relieve', lm.Limits(max_moves=10**6)),
-                     ('relieve', lm.Limits(max_moves=10**6, min_gain=0.0,
-                                           hot_ratio=0.0)))]
+                         ('bfd', Limits()), ('relieve', Limits()),
+                         ('relieve', Limits(max_moves=10**6)),
+                     ('relieve', Limits(max_moves=10**6, min_gain=0.0,
+                                        hot_ratio=0.0)))]
             over.append([made / best - 1 for made in (
                 plans[0].max_us.before, *(p.max_us.after for p in plans))])
         mean = 100 * np.mean(over, axis=0)

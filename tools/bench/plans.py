@@ -11,11 +11,15 @@ import tempfile
 import time
 import uuid
 
-import sqlalchemy as sa
+import sqlalchemy
 
 from serifos.database import connection
-from serifos.database import plans as db
-from serifos.plan import plan as pl
+from serifos.database.plans import PLANS
+from serifos.database.plans import Plans
+from serifos.plan.plan import Change
+from serifos.plan.plan import Move
+from serifos.plan.plan import Plan
+from serifos.plan.plan import Refusal
 
 SIZES = ((40, 400), (200, 2_000), (1_000, 10_000), (1_000, 100_000))
 """Pools and volumes."""
@@ -24,23 +28,23 @@ NOW, TTL_S = 1_800_000_000.0, 86400.0
 _STORED = 20
 
 
-def made(pools: int, volumes: int, seed: int) -> pl.Plan:
+def made(pools: int, volumes: int, seed: int) -> Plan:
     """A move from every pool; all other volumes stay, each with a reason."""
     rng = random.Random(seed)
     ids = [str(uuid.UUID(int=rng.getrandbits(128))) for _ in range(volumes)]
     names = [f'stor{n:04}@ssd#ssd' for n in range(pools)]
-    change = pl.Change(rng.uniform(100, 9000), rng.uniform(100, 9000))
+    change = Change(rng.uniform(100, 9000), rng.uniform(100, 9000))
 
     def us() -> float:
         return rng.uniform(100, 9000)
-    return pl.Plan(
-        'relieve', tuple(pl.Move(
+    return Plan(
+        'relieve', tuple(Move(
             volume, source, rng.choice(names), 60.0, us(), us(), us(), us(),
             f'{source} is hot: {us() / 1e3:.3g} ms, 3.1 ms in the mean',
             us(), us(), us()) for volume, source in zip(ids, names)),
-        tuple(pl.Refusal(volume, f'gain {rng.uniform(0, 10):.2g} % is below '
-                         'min_gain 10 %') for volume in ids[pools:]),
-        False, {name: pl.Change(us(), us()) for name in names}, change,
+        tuple(Refusal(volume, f'gain {rng.uniform(0, 10):.2g} % is below '
+                      'min_gain 10 %') for volume in ids[pools:]),
+        False, {name: Change(us(), us()) for name in names}, change,
         change, change).issued(f'p{seed}', NOW + seed, TTL_S)
 
 
@@ -54,7 +58,7 @@ def lines(quick: bool) -> Iterator[str]:
 
 
 def _line(pools: int, volumes: int, directory: pathlib.Path) -> str:
-    stored = db.Plans(connection.Database(
+    stored = Plans(connection.Database(
         f'sqlite:///{directory}/journal.sqlite'))
     plans = [made(pools, volumes, seed) for seed in range(_STORED)]
     begin = time.perf_counter()
@@ -67,8 +71,8 @@ def _line(pools: int, volumes: int, directory: pathlib.Path) -> str:
     begin = time.perf_counter()
     assert len(stored.every(print)) == _STORED
     every_s = time.perf_counter() - begin
-    row = stored.database.run(lambda asked: asked.scalar(sa.select(
-        sa.func.avg(sa.func.length(db.PLANS.c.document)))))
+    row = stored.database.run(lambda asked: asked.scalar(sqlalchemy.select(
+        sqlalchemy.func.avg(sqlalchemy.func.length(PLANS.c.document)))))
     size = len(json.dumps(plans[0].to_json(), indent=1))
     return (f'{pools:7,}  {volumes:7,}  {size / 1024:9,.0f}  '
             f'{row / 1024:8,.0f}  {1e3 * kept_s:12,.0f}  '

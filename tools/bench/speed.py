@@ -15,8 +15,8 @@ import algorithm_1
 import clusters
 import numpy as np
 
-from serifos.model import model as mm
-from serifos.plan import limits as lm
+from serifos.model.model import Model
+from serifos.plan.limits import Limits
 
 SIZES = ((1_000, 50), (10_000, 200), (100_000, 1_000), (1_000_000, 10_000))
 ONCE, PLAIN = 'algorithm 1, one pass', 'bfd in plain Python'
@@ -35,7 +35,7 @@ AT_MOST = 1.25
 
 
 def _timed(work: str, volumes: int, pools: int,
-           pair: tuple[mm.Model, mm.Model] | None) -> dict[str, Any]:
+           pair: tuple[Model, Model] | None) -> dict[str, Any]:
     """One case, in a process of its own."""
     cluster = clusters.make_cluster(volumes, pools, seed=0, blur=True)
     if work == WITH_SLO:
@@ -46,11 +46,11 @@ def _timed(work: str, volumes: int, pools: int,
     start, left = time.process_time(), ()
     planner = work.partition(',')[0]
     if planner in clusters.PLANNERS:
-        made = clusters.plan(planner, cluster, lm.Limits(), pair, slots)
+        made = clusters.plan(planner, cluster, Limits(), pair, slots)
         moves, left = len(made.moves), (made.hot_pools, made.slo_misses)
     else:
         moves = algorithm_1.migrations(
-            cluster, None if work == ONCE else lm.Limits())
+            cluster, None if work == ONCE else Limits())
     seconds = time.process_time() - start
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return {'seconds': seconds, 'moves': moves, 'left': left,

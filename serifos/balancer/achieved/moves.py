@@ -16,15 +16,15 @@ import statistics
 from typing import Any
 
 from serifos.facts import fields
-from serifos.facts import journal as jn
-from serifos.facts import pool_errors as pe
+from serifos.facts import journal
+from serifos.facts import pool_errors
 from serifos.facts import times
-from serifos.plan import plan as pl
+from serifos.plan.plan import Move
 
 HOURS = 3
 
 
-def predicted(move: pl.Move) -> dict[str, float | None]:
+def predicted(move: Move) -> dict[str, float | None]:
     """The facts of a request that tell what its plan predicted."""
     return {f'predicted_{end}_us': us and round(us, 1) for end, us in (
         ('source', move.source_after_us), ('target', move.target_after_us))}
@@ -38,24 +38,24 @@ class _Ended:
         hours at the latest
     """
 
-    request: jn.Entry
+    request: journal.Entry
     at: float
     until: float
 
     @property
     def end(self) -> float:
         """When the hours that are looked at are over."""
-        begin = -(-self.at // pe.HOUR_S) * pe.HOUR_S
-        return begin + HOURS * pe.HOUR_S
+        begin = -(-self.at // pool_errors.HOUR_S) * pool_errors.HOUR_S
+        return begin + HOURS * pool_errors.HOUR_S
 
 
-def due(entries: Sequence[jn.Entry], now: float) -> list[_Ended]:
+def due(entries: Sequence[journal.Entry], now: float) -> list[_Ended]:
     """The moves of which it is time to tell, and was not told yet.
 
     :param entries: of the journal
     :param now: seconds of the epoch
     """
-    asked: dict[str, jn.Entry] = {}
+    asked: dict[str, journal.Entry] = {}
     ended: dict[str, _Ended] = {}
     for entry in entries:
         facts = entry.facts
@@ -68,25 +68,25 @@ def due(entries: Sequence[jn.Entry], now: float) -> list[_Ended]:
                            for end in ('source', 'target')}:
                     ended[other] = dataclasses.replace(
                         found, until=min(found.until, at))
-        elif entry.kind == 'outcome' and facts['result'] in jn.MOVED and (
+        elif entry.kind == 'outcome' and facts['result'] in journal.MOVED and (
                 volume in asked):
             found = _Ended(asked.pop(volume), at, at)
             ended[volume] = dataclasses.replace(found, until=found.end)
         elif entry.kind == 'achieved':
             ended.pop(volume, None)
     return [found for found in ended.values()
-            if found.until <= now < found.at + pe.PROVES_S]
+            if found.until <= now < found.at + pool_errors.PROVES_S]
 
 
 def achieved(ended: Sequence[_Ended],
-             hours: pe.Hours) -> Iterator[dict[str, Any]]:
+             hours: pool_errors.Hours) -> Iterator[dict[str, Any]]:
     """The facts of what moves achieved, of those of which it is known."""
     for found in ended:
         facts = found.request.facts
         seen = {end: [
             hour for hour in hours.get(facts[end], ())
             if found.at <= hour.begin
-            and hour.begin + pe.HOUR_S <= found.until]
+            and hour.begin + pool_errors.HOUR_S <= found.until]
             for end in ('source', 'target')}
         if seen['target']:
             yield {

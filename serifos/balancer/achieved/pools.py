@@ -14,11 +14,11 @@ from oslo_log import log
 
 from serifos.balancer import planning
 from serifos import errors
-from serifos.facts import cluster as cl
-from serifos.facts import journal as jn
-from serifos.facts import pool_errors as pe
-from serifos.model import model as mm
-from serifos.plan import limits as lm
+from serifos.facts.cluster import Cluster
+from serifos.facts import journal
+from serifos.facts import pool_errors
+from serifos.model.model import Model
+from serifos.plan.limits import Limits
 
 LOG = log.getLogger(__name__)
 
@@ -31,20 +31,20 @@ class Achieved:
     :param writes: whether errors are kept, and not only read
     """
 
-    kept: pe.PoolErrors
+    kept: pool_errors.PoolErrors
     is_ours: bool = True
     writes: bool = True
 
-    def hours(self, now: float) -> pe.Hours:
+    def hours(self, now: float) -> pool_errors.Hours:
         """The last day of each pool; none where it cannot be read."""
         try:
-            return self.kept.hours(now - pe.PROVES_S, now)
+            return self.kept.hours(now - pool_errors.PROVES_S, now)
         except errors.SerifosError as exc:
             LOG.warning('The errors of predictions are not known: %s', exc)
             return {}
 
-    def note(self, cluster: cl.Cluster, limits: lm.Limits,
-             models: Mapping[str, mm.Model], entries: Sequence[jn.Entry],
+    def note(self, cluster: Cluster, limits: Limits,
+             models: Mapping[str, Model], entries: Sequence[journal.Entry],
              now: float) -> None:
         """Keeps the errors of an observation, but of pools that are copied.
 
@@ -52,7 +52,7 @@ class Achieved:
         """
         if not self.writes:
             return
-        copied = {entry.facts[end] for entry in jn.open_moves(entries)
+        copied = {entry.facts[end] for entry in journal.open_moves(entries)
                   for end in ('source', 'target')}
         copied |= {pool.name for pool in cluster.pools if pool.copies_gib}
         devices = {pool.device_key for pool in cluster.pools
@@ -67,10 +67,10 @@ class Achieved:
             LOG.warning('The errors of predictions are not kept: %s', exc)
 
 
-def drifted(cluster: cl.Cluster, hours: pe.Hours, now: float) -> cl.Cluster:
+def drifted(cluster: Cluster, hours: pool_errors.Hours, now: float) -> Cluster:
     """The cluster with the pools that drift, each of which is warned of."""
     pools = tuple(dataclasses.replace(
-        pool, drifting=pe.drifting(hours.get(pool.name, ()), now))
+        pool, drifting=pool_errors.drifting(hours.get(pool.name, ()), now))
         for pool in cluster.pools)
     for pool in pools:
         if pool.drifting is not None:

@@ -19,20 +19,24 @@ from oslo_log import log
 from serifos.balancer.achieved import moves as followed
 from serifos.balancer.moving import changes
 from serifos.balancer.moving import closing
-from serifos.balancer import outcome as oc
+from serifos.balancer import outcome
+from serifos.balancer.outcome import Outcome
+from serifos.balancer.outcome import Timeouts
 from serifos.balancer import planning
 from serifos.balancer.recovery import inquiry
-from serifos.balancer import requests as rq
+from serifos.balancer.requests import Requests
 from serifos.cloud import refused
 from serifos import errors
-from serifos.facts import inventory as inv
-from serifos.facts import journal as jn
-from serifos.facts import servers as sv
+from serifos.facts.inventory import Cloud
+from serifos.facts.inventory import Record
+from serifos.facts.journal import Entry
+from serifos.facts.journal import Journal
+from serifos.facts.servers import Compute
 from serifos.facts import settings
 from serifos.facts import times
 from serifos.plan import attached
 from serifos.plan import eligibility
-from serifos.plan import plan as pl
+from serifos.plan.plan import Move
 
 LOG = log.getLogger(__name__)
 
@@ -50,7 +54,7 @@ class Request:
     :param changed: what its tenant has changed since
     """
 
-    asked: jn.Entry
+    asked: Entry
     sure: bool = False
     seen_before: bool = False
     copied_s: float | None = None
@@ -71,16 +75,16 @@ class Executor:
     :param pause: waits for so many seconds; True where it is to stop
     """
 
-    requests: rq.Requests
-    nova: sv.Compute
-    journal: jn.Journal
-    timeouts: oc.Timeouts
+    requests: Requests
+    nova: Compute
+    journal: Journal
+    timeouts: Timeouts
     rules: eligibility.Rules
     clock: Callable[[], float]
     pause: Callable[[float], bool]
 
     @property
-    def cinder(self) -> inv.Cloud:
+    def cinder(self) -> Cloud:
         """For reading; what changes something goes through requests."""
         return self.requests.cinder
 
@@ -89,7 +93,7 @@ class Executor:
         return closing.Closer(self.cinder, self.journal, self.timeouts,
                               self.clock)
 
-    def begin(self, move: pl.Move, plan_id: str) -> Request | oc.Outcome:
+    def begin(self, move: Move, plan_id: str) -> Request | Outcome:
         """Requests one migration; its outcome where it did not begin.
 
         Where Cinder limits the rate of requests, it is requested again.
@@ -100,7 +104,7 @@ class Executor:
         wait_s = 0.0
         for _ in range(_TRIES):
             if self.pause(wait_s):
-                return oc.Outcome(
+                return Outcome(
                     'stopped', 'interrupted before it was requested')
             found = self._request(move, plan_id)
             if isinstance(found, Request) or found.result != 'busy':
@@ -108,18 +112,18 @@ class Executor:
             wait_s = found.retry_s
         return found
 
-    def _request(self, move: pl.Move, plan_id: str) -> Request | oc.Outcome:
+    def _request(self, move: Move, plan_id: str) -> Request | Outcome:
         record = self._record(move.volume)
         why = planning.outdated(move, record) or eligibility.why_not(
             record, self._rules_now(record), self.clock())
         if why is not None:
             LOG.info('Volume %s stays on %s: %s.',
                      move.volume, move.source, why)
-            return oc.Outcome('not started', why)
+            return Outcome('not started', why)
         asked = self.journal.write(
             'request', volume=move.volume, source=move.source,
             target=move.target, plan=plan_id, size_gib=move.size_gib,
-            seen=oc.seen(record), estimated_s=move.copy_s,
+            seen=outcome.seen(record), estimated_s=move.copy_s,
             **followed.predicted(move))
         LOG.info('Migrating volume %s, %g GiB, from %s to %s: %s.',
                  move.volume, move.size_gib, move.source, move.target,
@@ -132,7 +136,7 @@ class Executor:
         except errors.NotLeading:
             # Another balancer that leads closes the request itself.
             with contextlib.suppress(errors.SerifosError):
-                self.closer.close(asked, oc.Outcome('not started', (
+                self.closer.close(asked, Outcome('not started', (
                     'this balancer could not prove that it leads')))
             raise
         except errors.CloudError as exc:
@@ -143,13 +147,13 @@ class Executor:
         self.journal.write('accepted', volume=move.volume)
         return Request(asked, sure=True, before=changes.held(record))
 
-    def _record(self, volume: str) -> inv.Record | None:
+    def _record(self, volume: str) -> Record | None:
         """The volume as it is now, with its snapshots."""
         found = self.cinder.volume(volume)
         return found and dataclasses.replace(
             found, snapshots=self.cinder.snapshots_of(volume))
 
-    def look(self, request: Request) -> oc.Outcome | None:
+    def look(self, request: Request) -> Outcome | None:
         """The outcome of a request, None while it is open."""
         asked, volume = request.asked, request.volume
         waited_s = self.clock() - times.parse(asked.at)
@@ -170,7 +174,7 @@ class Executor:
                         'volume %s: %s', volume, exc)
         if outcome is None and self.clock() - times.parse(asked.at) > max(
                 limit_s, self.timeouts.unanswered_s * (not request.sure)):
-            outcome = oc.Outcome('timeout', (
+            outcome = Outcome('timeout', (
                 f'not over after {waited_s:.0f} s; '
                 'Cinder may still end it, and nothing else is moved '
                 'before it has, or counts as stuck or forgotten'
@@ -179,11 +183,11 @@ class Executor:
                    if request.changed else '')))
         return outcome and self.closer.close(asked, outcome, request.copied_s)
 
-    def begun_late(self, asked: jn.Entry) -> Request | None:
+    def begun_late(self, asked: Entry) -> Request | None:
         """A request that was given up, where it has begun since."""
         volume = asked.facts['volume']
         record = self.cinder.volume(volume)
-        if record is None or not oc.began_late(
+        if record is None or not outcome.began_late(
                 asked, record, self.cinder.halves(volume)):
             return None
         LOG.warning('The migration of volume %s, requested at %s without an '
@@ -192,30 +196,31 @@ class Executor:
         self.journal.write('accepted', volume=volume)
         return Request(again, sure=True)
 
-    def recovered(self, asked: jn.Entry) -> None:
+    def recovered(self, asked: Entry) -> None:
         """Closes a request whose volume had to be recovered."""
         volume, target = asked.facts['volume'], asked.facts['target']
         record = self.cinder.volume(volume)
-        self.closer.close(asked, oc.moved(
+        self.closer.close(asked, outcome.moved(
             f'it is on {target}; its old copy had been forgotten', record,
             changes.of_last(self.journal.entries(), volume))
             if record is not None and record.pool == target else
-            oc.Outcome('recovered', 'Cinder had forgotten it'))
+            Outcome('recovered', 'Cinder had forgotten it'))
 
     def _look(self, request: Request,
-              record: inv.Record | None) -> oc.Outcome | None:
+              record: Record | None) -> Outcome | None:
         asked = request.asked
         if record is None:
-            return oc.Outcome('gone', 'the volume was deleted')
+            return Outcome('gone', 'the volume was deleted')
         if record.migration_status in changes.COPIED:
             self._compare(request, record)
-        found = oc.over(asked, record, request.sure,
-                        self.clock() - times.parse(asked.at), self.timeouts)
+        found = outcome.over(asked, record, request.sure,
+                             self.clock() - times.parse(asked.at),
+                             self.timeouts)
         if found is None or found.result != 'success':
             return found and self._blamed(found, asked, record)
         return self._succeeded(found, request, record)
 
-    def _compare(self, request: Request, record: inv.Record) -> None:
+    def _compare(self, request: Request, record: Record) -> None:
         """Remembers what is changed as it is copied."""
         if request.before is None:  # after a restart: its copy still has it
             request.before = next((changes.held(dataclasses.replace(
@@ -237,13 +242,13 @@ class Executor:
                         'requested, and Cinder will undo that at the end: '
                         '%s.', request.volume, changes.words(found))
 
-    def _rules(self, record: inv.Record) -> eligibility.Rules:
+    def _rules(self, record: Record) -> eligibility.Rules:
         """The rules, with what Nova says of the volume's server now."""
         only = record.attachments[:1]
         return self.rules if not only or not only[0] else dataclasses.replace(
             self.rules, servers=self.nova.server(only[0]))
 
-    def _rules_now(self, record: inv.Record) -> eligibility.Rules:
+    def _rules_now(self, record: Record) -> eligibility.Rules:
         """The same, with what the volume's type says now."""
         kind = record.volume_type and self.cinder.volume_type(
             record.volume_type)
@@ -251,20 +256,20 @@ class Executor:
             self._rules(record), kind=settings.TypeSettings.of(kind) if kind
             else settings.TypeSettings())
 
-    def _blamed(self, found: oc.Outcome, asked: jn.Entry,
-                record: inv.Record) -> oc.Outcome:
+    def _blamed(self, found: Outcome, asked: Entry,
+                record: Record) -> Outcome:
         """An error as Nova's refusal, where it was one."""
         servers = self._rules(record).servers
         if found.result != 'error' or not record.attachments or (
                 servers.absent or servers.problem):
             return found
-        return oc.blamed(
+        return outcome.blamed(
             found, attached.why_not(record.attachments, servers),
             self.nova.doings(record.attachments[0], record.id,
                              times.parse(asked.at) - inquiry.SKEW_S))
 
-    def _succeeded(self, found: oc.Outcome, request: Request,
-                   record: inv.Record) -> oc.Outcome | None:
+    def _succeeded(self, found: Outcome, request: Request,
+                   record: Record) -> Outcome | None:
         """None while Cinder swaps the records, or deletes the old copy."""
         left = self.cinder.halves(record.id)
         for half in left:
@@ -274,13 +279,13 @@ class Executor:
                     request.changed, request.before, half))
         if any(half.status != 'error_deleting' for half in left):
             return None
-        return oc.moved(found.reason + ''.join(
+        return outcome.moved(found.reason + ''.join(
             f'; its old copy {half.id} on {half.pool} is {half.status}'
             for half in left), record, request.changed)
 
 
-def _refusal(exc: refused.Refused) -> oc.Outcome:
+def _refusal(exc: refused.Refused) -> Outcome:
     why = str(exc).rstrip('.')
     if exc.for_now:
-        return oc.Outcome('busy', why, exc.retry_s)
-    return oc.Outcome('refused' if exc.of_the_volume else 'denied', why)
+        return Outcome('busy', why, exc.retry_s)
+    return Outcome('refused' if exc.of_the_volume else 'denied', why)

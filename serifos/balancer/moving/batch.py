@@ -21,11 +21,11 @@ from types import MappingProxyType
 from oslo_log import log
 
 from serifos.balancer.moving import act
-from serifos.balancer import outcome as oc
+from serifos.balancer.outcome import Outcome
 from serifos import errors
-from serifos.facts import cluster as cl
+from serifos.facts.cluster import Cluster
 from serifos.plan.affinity import torn
-from serifos.plan import plan as pl
+from serifos.plan.plan import Move
 from serifos.plan import quota
 
 LOG = log.getLogger(__name__)
@@ -52,7 +52,7 @@ class Unmade:
         if volume in self._bundles:
             self._parted.setdefault(self._bundles[volume], volume)
 
-    def why_not(self, move: pl.Move) -> str | None:
+    def why_not(self, move: Move) -> str | None:
         """Why a later move of the plan is not made either, or None."""
         parted = self._parted.get(self._bundles.get(move.volume, ''))
         if parted is not None:
@@ -63,10 +63,10 @@ class Unmade:
             f'volume {found[0]} was to leave {found[1]} first, and stays')
 
 
-def chosen(moves: Iterable[pl.Move], most: int, cluster: cl.Cluster,
+def chosen(moves: Iterable[Move], most: int, cluster: Cluster,
            exceeded: Callable[[float], str | None],
-           too_early: Callable[[pl.Move], str | None] = lambda _: None
-           ) -> list[pl.Move]:
+           too_early: Callable[[Move], str | None] = lambda _: None
+           ) -> list[Move]:
     """The moves of a plan that one round carries out.
 
     The first ones; where there are more than 20 pools, of each device. Those
@@ -81,9 +81,9 @@ def chosen(moves: Iterable[pl.Move], most: int, cluster: cl.Cluster,
     devices, bundles = devices_of(cluster), torn.bundles(cluster)
     unmade = Unmade(devices, bundles)
     number: collections.Counter[str] = collections.Counter()
-    found: list[pl.Move] = []
+    found: list[Move] = []
     gib = 0.0
-    together: dict[tuple[object, str], list[pl.Move]] = {}
+    together: dict[tuple[object, str], list[Move]] = {}
     for move in moves:
         together.setdefault((bundles.get(move.volume, move.volume),
                              move.target), []).append(move)
@@ -108,12 +108,12 @@ def chosen(moves: Iterable[pl.Move], most: int, cluster: cl.Cluster,
     return found
 
 
-def devices_of(cluster: cl.Cluster) -> dict[str, str]:
+def devices_of(cluster: Cluster) -> dict[str, str]:
     """Pool → its device."""
     return {pool.name: pool.device_key for pool in cluster.pools}
 
 
-def _ends(move: pl.Move, devices: Mapping[str, str]) -> set[str]:
+def _ends(move: Move, devices: Mapping[str, str]) -> set[str]:
     """The two devices of a move."""
     return {devices.get(pool, pool) for pool in (move.source, move.target)}
 
@@ -137,14 +137,14 @@ class Batch:
     executor: act.Executor
     most: int
     devices: Mapping[str, str]
-    hindrance: Callable[[pl.Move, frozenset[str]], str | None]
-    ends: Callable[[oc.Outcome], bool]
+    hindrance: Callable[[Move, frozenset[str]], str | None]
+    ends: Callable[[Outcome], bool]
     refresh: Callable[[], Mapping[str, str]]
     refresh_s: float
     bundles: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
-    def carry_out(self, moves: Sequence[pl.Move],
-                  plan_id: str) -> list[oc.Outcome]:
+    def carry_out(self, moves: Sequence[Move],
+                  plan_id: str) -> list[Outcome]:
         """The outcomes, in the order in which the migrations ended.
 
         What fails at one volume is its business, and that of the moves that
@@ -157,16 +157,16 @@ class Batch:
         """
         return self._run([*moves], [], plan_id)
 
-    def follow(self, requests: Iterable[act.Request]) -> list[oc.Outcome]:
+    def follow(self, requests: Iterable[act.Request]) -> list[Outcome]:
         """Waits for migrations that were requested before."""
         return self._run([], [*requests], '')
 
-    def _run(self, pending: list[pl.Move], under_way: list[act.Request],
-             plan_id: str) -> list[oc.Outcome]:
-        outcomes: list[oc.Outcome] = []
+    def _run(self, pending: list[Move], under_way: list[act.Request],
+             plan_id: str) -> list[Outcome]:
+        outcomes: list[Outcome] = []
         refreshed = self.executor.clock()
 
-        def over(outcome: oc.Outcome, volume: str, source: str) -> None:
+        def over(outcome: Outcome, volume: str, source: str) -> None:
             outcomes.append(outcome)
             if self.ends(outcome):
                 pending.clear()
@@ -186,13 +186,13 @@ class Batch:
                 refreshed, said = self.executor.clock(), self.refresh()
             if not self._look(under_way, said, over) and under_way and (
                     self.executor.pause(self.executor.timeouts.poll_s)):
-                return outcomes + [oc.Outcome(
+                return outcomes + [Outcome(
                     'waiting', 'interrupted before it was over')
                     for _ in under_way]
         return outcomes
 
-    def _left_out(self, pending: list[pl.Move], volume: str,
-                  source: str) -> Iterator[oc.Outcome]:
+    def _left_out(self, pending: list[Move], volume: str,
+                  source: str) -> Iterator[Outcome]:
         """Takes off the list what counts on a move that was not made."""
         unmade = Unmade(self.devices, self.bundles)
         unmade.add(volume, source)
@@ -203,10 +203,10 @@ class Batch:
                 unmade.add(move.volume, move.source)
                 LOG.info('Volume %s stays on %s: %s.',
                          move.volume, move.source, why)
-                yield oc.Outcome('not started', why)
+                yield Outcome('not started', why)
 
-    def _next(self, pending: Iterable[pl.Move],
-              under_way: Sequence[act.Request]) -> pl.Move | None:
+    def _next(self, pending: Iterable[Move],
+              under_way: Sequence[act.Request]) -> Move | None:
         """The first move of which no earlier one shares a device."""
         if len(under_way) >= self.most:
             return None
@@ -220,8 +220,8 @@ class Batch:
             taken |= ends
         return None
 
-    def _begin(self, move: pl.Move, under_way: Sequence[act.Request],
-               plan_id: str) -> act.Request | oc.Outcome:
+    def _begin(self, move: Move, under_way: Sequence[act.Request],
+               plan_id: str) -> act.Request | Outcome:
         try:
             why = self.hindrance(move, frozenset(
                 request.volume for request in under_way))
@@ -232,13 +232,13 @@ class Batch:
                 raise
             why = str(exc)
         LOG.warning('Volume %s stays: %s', move.volume, why)
-        return oc.Outcome('hindered', why)
+        return Outcome('hindered', why)
 
     def _look(self, under_way: list[act.Request], said: Mapping[str, str],
-              over: Callable[[oc.Outcome, str, str], None]) -> bool:
+              over: Callable[[Outcome, str, str], None]) -> bool:
         """Takes those that are over off the list; whether there were any."""
         found = [(request, self.executor.closer.close(
-            request.asked, oc.Outcome('timeout', said[request.volume]),
+            request.asked, Outcome('timeout', said[request.volume]),
             request.copied_s) if request.volume in said
             else self.executor.look(request)) for request in under_way]
         for request, outcome in found:

@@ -15,17 +15,19 @@ from oslo_log import log
 from serifos.balancer.moving import act
 from serifos.balancer.moving import batch
 from serifos.balancer.moving import changes
-from serifos.balancer import outcome as oc
-from serifos.balancer import pace as pc
-from serifos.balancer import settings as sg
+from serifos.balancer.outcome import doubtful
+from serifos.balancer.outcome import Outcome
+from serifos.balancer.outcome import was_taken_up
+from serifos.balancer.pace import Pace
+from serifos.balancer.settings import BalancerSettings
 from serifos.balancer.standing import obstacles
 from serifos.facts import clock_skew
-from serifos.facts import journal as jn
-from serifos.plan import plan as pl
+from serifos.facts import journal
+from serifos.plan.plan import Move
 
 LOG = log.getLogger(__name__)
 
-Barred = Callable[[Sequence[jn.Entry], float], str | None]
+Barred = Callable[[Sequence[journal.Entry], float], str | None]
 """(The journal's entries, now) → why no move may be requested, or None."""
 
 
@@ -38,10 +40,10 @@ class Carrier:
     """
 
     executor: act.Executor
-    settings: sg.BalancerSettings
+    settings: BalancerSettings
     refresh: Callable[[], dict[str, str]]
 
-    def entries(self) -> tuple[jn.Entry, ...]:
+    def entries(self) -> tuple[journal.Entry, ...]:
         """The journal's entries, none of them in the future."""
         return clock_skew.corrected(
             self.executor.journal.entries(), self.executor.clock())
@@ -49,7 +51,7 @@ class Carrier:
     def must_wait(self) -> bool:
         """Whether nothing may be moved yet; logs the reason."""
         entries = self.entries()
-        pause = jn.pause(entries)
+        pause = journal.pause(entries)
         if pause is not None:
             LOG.warning('Nothing is moved: the balancer is paused since %s: '
                         '%s. Look at serifos-balancer history, then '
@@ -60,7 +62,7 @@ class Carrier:
         if closed is not None:
             LOG.info('Nothing is moved: %s.', closed)
             return True
-        since = self.executor.clock() - jn.last_outcome(entries)
+        since = self.executor.clock() - journal.last_outcome(entries)
         if since < self.settings.settle_s:
             LOG.info('Nothing is moved for another %.0f s: the last '
                      'migration ended %.0f s ago.',
@@ -68,11 +70,11 @@ class Carrier:
             return True
         return False
 
-    def carry_out(self, moves: Sequence[pl.Move], plan_id: str,
-                  over: Collection[str] = (), pace: pc.Pace = pc.Pace(),
+    def carry_out(self, moves: Sequence[Move], plan_id: str,
+                  over: Collection[str] = (), pace: Pace = Pace(),
                   devices: Mapping[str, str] = MappingProxyType({}),
                   bundles: Mapping[str, str] = MappingProxyType({}),
-                  barred: Barred = lambda *_: None) -> list[oc.Outcome]:
+                  barred: Barred = lambda *_: None) -> list[Outcome]:
         """Carries the moves out, those of different devices in parallel.
 
         The batch ends where another move cannot be requested now, or the
@@ -84,9 +86,9 @@ class Carrier:
         :param bundles: as of :func:`.torn.bundles`
         :param barred: is asked before each move, too
         """
-        def hindrance(move: pl.Move, ours: frozenset[str]) -> str | None:
+        def hindrance(move: Move, ours: frozenset[str]) -> str | None:
             now, entries = self.executor.clock(), self.entries()
-            return jn.doubt(entries) or barred(entries, now) or (
+            return journal.doubt(entries) or barred(entries, now) or (
                 pace.closed(now)) or pace.exceeded(
                     move.size_gib, entries, now) or next(
                         obstacles.in_flight(self.executor.cinder.inventory(),
@@ -96,7 +98,7 @@ class Carrier:
             moves, plan_id)
 
     def _batch(self, hindrance: Callable[
-            [pl.Move, frozenset[str]], str | None] = lambda *_: None,
+            [Move, frozenset[str]], str | None] = lambda *_: None,
             devices: Mapping[str, str] = MappingProxyType({}),
             bundles: Mapping[str, str] = MappingProxyType({})
             ) -> batch.Batch:
@@ -105,14 +107,14 @@ class Carrier:
                            hindrance, self._ends, self.refresh,
                            settings.interval_s, bundles)
 
-    def _ends(self, outcome: oc.Outcome) -> bool:
+    def _ends(self, outcome: Outcome) -> bool:
         self.pause_after_failures()
         return self.ends_a_batch(outcome)
 
-    def ends_a_batch(self, outcome: oc.Outcome) -> bool:
+    def ends_a_batch(self, outcome: Outcome) -> bool:
         """Whether the next move must not be requested."""
         return outcome.ends_a_batch or (
-            outcome.failed and jn.paused(self.executor.journal.entries()))
+            outcome.failed and journal.paused(self.executor.journal.entries()))
 
     def settle_open_moves(self) -> None:
         """Waits for migrations that were requested and have no outcome.
@@ -121,21 +123,22 @@ class Carrier:
         """
         self._note_clock_skew()
         entries, begun = self.entries(), []
-        for asked in jn.open_moves(entries):
+        for asked in journal.open_moves(entries):
             LOG.info('The migration of volume %s, requested at %s, has no '
                      'outcome yet.', asked.facts['volume'], asked.at)
             begun.append(act.Request(
-                asked, oc.was_taken_up(entries, asked),
+                asked, was_taken_up(entries, asked),
                 changed=changes.of_last(entries, asked.facts['volume'])))
         self._batch().follow(begun)
         self._batch().follow(filter(None, map(
-            self.executor.begun_late, oc.doubtful(entries))))
+            self.executor.begun_late, doubtful(entries))))
 
     def pause_after_failures(self) -> None:
         """Pauses the balancer where too many moves in a row failed."""
         entries = self.executor.journal.entries()
-        failures = jn.failures_in_a_row(entries)
-        if failures >= self.settings.max_failures and not jn.paused(entries):
+        failures = journal.failures_in_a_row(entries)
+        if (failures >= self.settings.max_failures
+                and not journal.paused(entries)):
             LOG.error('%d migrations in a row failed; the balancer pauses '
                       'until serifos-balancer resume.', failures)
             self.executor.journal.write(

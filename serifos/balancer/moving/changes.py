@@ -18,7 +18,7 @@ import shlex
 from typing import Any
 
 from serifos.facts import fields
-from serifos.facts import inventory as inv
+from serifos.facts.inventory import Record
 from serifos.facts import journal
 
 Changes = Mapping[str, Sequence[Any]]
@@ -65,7 +65,7 @@ def of_last(entries: Iterable[journal.Entry], volume: str) -> Changes:
     return read(found)
 
 
-def held(record: inv.Record) -> dict[str, Any]:
+def held(record: Record) -> dict[str, Any]:
     """The fields of a volume that its tenant sets."""
     return {
         SIZE: record.size_gib, NAME: record.name,
@@ -102,7 +102,7 @@ def since(before: Mapping[str, Any], now: Mapping[str, Any]) -> Changes:
 
 
 def with_old_copy(found: Changes, before: Mapping[str, Any],
-                  copy: inv.Record) -> Changes:
+                  copy: Record) -> Changes:
     """The changes, also those that the old copy's record has.
 
     It got what the volume had in the last moment, but for description, type

@@ -11,11 +11,14 @@ from typing import Any
 from oslo_log import log
 
 from serifos.balancer.moving import changes
-from serifos.balancer import outcome as oc
-from serifos.balancer import pace as pc
+from serifos.balancer.outcome import Outcome
+from serifos.balancer.outcome import Timeouts
+from serifos.balancer import pace
 from serifos import errors
-from serifos.facts import inventory as inv
-from serifos.facts import journal as jn
+from serifos.facts.inventory import Cloud
+from serifos.facts.journal import Entry
+from serifos.facts.journal import failures_of
+from serifos.facts.journal import Journal
 from serifos.facts import times
 
 LOG = log.getLogger(__name__)
@@ -30,13 +33,13 @@ class Closer:
     :param clock: seconds of the epoch
     """
 
-    cinder: inv.Cloud
-    journal: jn.Journal
-    timeouts: oc.Timeouts
+    cinder: Cloud
+    journal: Journal
+    timeouts: Timeouts
     clock: Callable[[], float]
 
-    def close(self, asked: jn.Entry, outcome: oc.Outcome,
-              copied_s: float | None = None) -> oc.Outcome:
+    def close(self, asked: Entry, outcome: Outcome,
+              copied_s: float | None = None) -> Outcome:
         """Writes the outcome of a request.
 
         :param copied_s: from the request until it was on its target
@@ -62,12 +65,12 @@ class Closer:
                            seconds=round(took, 1),
                            **_lost(outcome),
                            **self._copies(volume, outcome),
-                           **pc.achieved(asked, outcome.result, copied_s))
+                           **pace.achieved(asked, outcome.result, copied_s))
         if outcome.backs_off:
             self._back_off(volume)
         return outcome
 
-    def _copies(self, volume: str, outcome: oc.Outcome) -> dict[str, Any]:
+    def _copies(self, volume: str, outcome: Outcome) -> dict[str, Any]:
         """The copies of a migration that is given up, where these are known.
 
         A later recovery tells by them whether it is this one's.
@@ -79,13 +82,13 @@ class Closer:
         return {}
 
     def _back_off(self, volume: str) -> None:
-        failures = jn.failures_of(self.journal.entries(), volume)
+        failures = failures_of(self.journal.entries(), volume)
         seconds = min(_DAY_S, self.timeouts.back_off_s
                       * 2 ** max(0, failures - 1))
         until = times.text(self.clock() + seconds)
         self.journal.write('back-off', volume=volume, until=until)
 
 
-def _lost(outcome: oc.Outcome) -> dict[str, Any]:
+def _lost(outcome: Outcome) -> dict[str, Any]:
     return {'lost': outcome.lost, 'project': outcome.project} if (
         outcome.lost) else {}

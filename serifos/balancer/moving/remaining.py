@@ -9,17 +9,17 @@ from collections.abc import Sequence
 
 from serifos.balancer.moving import batch
 from serifos.balancer import planning
-from serifos.facts import cluster as cl
+from serifos.facts.cluster import Cluster
 from serifos.plan.affinity import torn
-from serifos.plan import limits as lm
-from serifos.plan import plan as pl
+from serifos.plan.limits import Limits
+from serifos.plan.plan import Move
 
 ASKED = 'its move was requested already'
 
 
-def remaining(moves: Sequence[pl.Move], cluster: cl.Cluster,
-              limits: lm.Limits, asked: Collection[str] = ()
-              ) -> tuple[list[pl.Move], list[tuple[str, str]]]:
+def remaining(moves: Sequence[Move], cluster: Cluster,
+              limits: Limits, asked: Collection[str] = ()
+              ) -> tuple[list[Move], list[tuple[str, str]]]:
     """The moves that are still possible, and why others are not.
 
     A move whose volume has changed since is left out, and with it those that
@@ -39,14 +39,14 @@ def remaining(moves: Sequence[pl.Move], cluster: cl.Cluster,
         parted.update(more)
 
 
-def _once(moves: Sequence[pl.Move], cluster: cl.Cluster, limits: lm.Limits,
+def _once(moves: Sequence[Move], cluster: Cluster, limits: Limits,
           asked: Collection[str], parted: Mapping[str, str]
-          ) -> tuple[list[pl.Move], list[tuple[str, str]]]:
+          ) -> tuple[list[Move], list[tuple[str, str]]]:
     """The same, where some moves are known to break a bond.
 
     :param parted: volume → which
     """
-    found: list[pl.Move] = []
+    found: list[Move] = []
     left: list[tuple[str, str]] = []
     unmade = batch.Unmade(batch.devices_of(cluster), torn.bundles(cluster))
     homes = {volume.id: volume.pool for volume in cluster.volumes}

@@ -16,13 +16,14 @@ from typing import NamedTuple
 
 from serifos.balancer import join
 from serifos.facts import activity
-from serifos.facts import cluster as cl
+from serifos.facts.cluster import Cluster
 from serifos.facts import fields
-from serifos.facts import inventory as inv
+from serifos.facts.inventory import Inventory
 from serifos.facts import names
 from serifos.facts import times
-from serifos.model import model as mm
-from serifos.model import verdict as vd
+from serifos.model.model import Model
+from serifos.model.model import P90_OF_MAE
+from serifos.model import verdict
 from serifos.plan import copying
 
 MOST_AHEAD_S = 5.0
@@ -67,7 +68,7 @@ def failure(text: str) -> Finding:
     return Finding(Level.FAILURE, text)
 
 
-def models_of(inventory: inv.Inventory,
+def models_of(inventory: Inventory,
               known: Collection[str]) -> dict[str, str]:
     """The model that each pool uses, where it has one: pool → name.
 
@@ -77,8 +78,8 @@ def models_of(inventory: inv.Inventory,
             if (model := join.model_of(pool, known)) is not None}
 
 
-def models(inventory: inv.Inventory, used: Mapping[str, str],
-           usable: Mapping[str, mm.Model],
+def models(inventory: Inventory, used: Mapping[str, str],
+           usable: Mapping[str, Model],
            broken: Mapping[str, str]) -> Iterator[Finding]:
     """Whether each pool has a model that can be used.
 
@@ -106,19 +107,19 @@ def models(inventory: inv.Inventory, used: Mapping[str, str],
         yield failure('No pool has a model that can be used; run '
                       'serifos-model build on each host.')
     for name, model in usable.items():
-        judged = vd.verdict(model)
-        if judged.grade == vd.Grade.POOR:
+        judged = verdict.verdict(model)
+        if judged.grade == verdict.Grade.POOR:
             yield warning(
                 f'The model {name} is {judged.headline}; measure more runs '
                 '(serifos-model build), or fit it to live observations '
                 '(serifos-model refine).')
 
 
-FAR = 1 + vd.FAIR * mm.P90_OF_MAE
+FAR = 1 + verdict.FAIR * P90_OF_MAE
 """The factor beyond which a 99th percentile tells no hot pool, 1.5."""
 
 
-def tails(usable: Mapping[str, mm.Model], figure: str) -> Iterator[Finding]:
+def tails(usable: Mapping[str, Model], figure: str) -> Iterator[Finding]:
     """Whether models of a 99th percentile can tell a hot pool.
 
     :param figure: of a run, such as write_p99_us
@@ -126,9 +127,9 @@ def tails(usable: Mapping[str, mm.Model], figure: str) -> Iterator[Finding]:
     for name, model in usable.items():
         quality = model.tails[figure].quality if figure in model.tails else {}
         error = quality.get('mre', 0.0)
-        if quality.get('factor', 1 + error * mm.P90_OF_MAE) > FAR:
-            off = vd.within(model.tails[figure]) or (
-                f'{vd.percent(error)} off')
+        if quality.get('factor', 1 + error * P90_OF_MAE) > FAR:
+            off = verdict.within(model.tails[figure]) or (
+                f'{verdict.percent(error)} off')
             yield warning(
                 f'In {figure} the model {name} is only {off}, '
                 'by which [balancer] hot_by compares pools; measure more '
@@ -139,8 +140,8 @@ def _pools(count: int) -> str:
     return '1 pool names' if count == 1 else f'{count} pools name'
 
 
-def devices(inventory: inv.Inventory, used: Mapping[str, str],
-            usable: Mapping[str, mm.Model]) -> Iterator[Finding]:
+def devices(inventory: Inventory, used: Mapping[str, str],
+            usable: Mapping[str, Model]) -> Iterator[Finding]:
     """Whether pools can be on the devices that they and their models name."""
     hosts: dict[str, set[str]] = collections.defaultdict(set)
     of_device: dict[str, set[str]] = collections.defaultdict(set)
@@ -168,8 +169,8 @@ def devices(inventory: inv.Inventory, used: Mapping[str, str],
                 f'{size:.0f} GiB; build a model of the device that is there.')
 
 
-def fits(inventory: inv.Inventory, used: Mapping[str, str],
-         usable: Mapping[str, mm.Model],
+def fits(inventory: Inventory, used: Mapping[str, str],
+         usable: Mapping[str, Model],
          disks: Mapping[str, Collection[activity.Disk]]) -> Iterator[Finding]:
     """Whether each model was measured on a device that its hosts have.
 
@@ -195,8 +196,8 @@ def fits(inventory: inv.Inventory, used: Mapping[str, str],
             'device that is there (serifos-model build).')
 
 
-def unchecked(inventory: inv.Inventory, used: Mapping[str, str],
-              usable: Mapping[str, mm.Model],
+def unchecked(inventory: Inventory, used: Mapping[str, str],
+              usable: Mapping[str, Model],
               disks: Mapping[str, Collection[activity.Disk]]
               ) -> Iterator[Finding]:
     """The facts that :func:`fits` could not compare."""
@@ -225,7 +226,7 @@ def _all(found: Collection[str]) -> str:
     return ', '.join(sorted(found))
 
 
-def services(inventory: inv.Inventory, now: float) -> Iterator[Finding]:
+def services(inventory: Inventory, now: float) -> Iterator[Finding]:
     """Whether Cinder's clocks and ours agree, by its services' heartbeats.
 
     :param now: by our clock, seconds of the epoch
@@ -250,7 +251,7 @@ def services(inventory: inv.Inventory, now: float) -> Iterator[Finding]:
                           'live there.')
 
 
-def observation(seen: cl.Cluster | None, now: float,
+def observation(seen: Cluster | None, now: float,
                 most_s: float) -> Iterator[Finding]:
     """Whether ``cluster.json`` is of now.
 

@@ -16,23 +16,24 @@ import math
 
 from oslo_log import log
 
-from serifos.balancer.recovery import diagnosis as dg
+from serifos.balancer.recovery import diagnosis
 from serifos.facts import activity
-from serifos.facts import journal as jn
+from serifos.facts.journal import Entry
+from serifos.facts.journal import Journal
 from serifos.facts import times
 
 LOG = log.getLogger(__name__)
 
-APART_S = dg.CALL_S
+APART_S = diagnosis.CALL_S
 """Between the two rounds, at least."""
 
 TRIES = 3
 """Of one volume, after which it is left to a person."""
 
 
-def ready(diagnoses: Iterable[dg.Diagnosis], watched: activity.Observed,
-          journal: jn.Journal, entries: Sequence[jn.Entry], now: float,
-          most_s: float) -> list[dg.Diagnosis]:
+def ready(diagnoses: Iterable[diagnosis.Diagnosis], watched: activity.Observed,
+          journal: Journal, entries: Sequence[Entry], now: float,
+          most_s: float) -> list[diagnosis.Diagnosis]:
     """Those to be recovered now; writes those that are due from now on.
 
     :param watched: what the diagnoses are made of
@@ -69,7 +70,7 @@ def ready(diagnoses: Iterable[dg.Diagnosis], watched: activity.Observed,
     return found
 
 
-def why_not(found: dg.Diagnosis, entries: Sequence[jn.Entry],
+def why_not(found: diagnosis.Diagnosis, entries: Sequence[Entry],
             watched: activity.Observed) -> str | None:
     """Why a person has to recover a forgotten migration, or None."""
     tries, ours = _tries(found.record.id, entries)
@@ -89,13 +90,13 @@ def why_not(found: dg.Diagnosis, entries: Sequence[jn.Entry],
     return None
 
 
-def _last(entries: Iterable[jn.Entry]) -> dict[str, jn.Entry]:
+def _last(entries: Iterable[Entry]) -> dict[str, Entry]:
     """Volume → the last entry of its recovery."""
     return {entry.facts['volume']: entry for entry in entries
             if entry.kind == 'recover'}
 
 
-def _asked_here(found: dg.Diagnosis, entries: Iterable[jn.Entry]) -> bool:
+def _asked_here(found: diagnosis.Diagnosis, entries: Iterable[Entry]) -> bool:
     """Whether its copies are those of the last request for the volume."""
     copies: object = None
     for entry in entries:
@@ -108,7 +109,7 @@ def _asked_here(found: dg.Diagnosis, entries: Iterable[jn.Entry]) -> bool:
         half.id in copies for half in found.halves)
 
 
-def _tries(volume: str, entries: Iterable[jn.Entry]) -> tuple[int, bool]:
+def _tries(volume: str, entries: Iterable[Entry]) -> tuple[int, bool]:
     """The recoveries that were begun in vain; whether all were automatic."""
     tries, ours, last = 0, True, None
     for entry in entries:
@@ -122,7 +123,7 @@ def _tries(volume: str, entries: Iterable[jn.Entry]) -> tuple[int, bool]:
     return tries, ours
 
 
-def _certain(found: dg.Diagnosis, watched: activity.Observed) -> bool:
+def _certain(found: diagnosis.Diagnosis, watched: activity.Observed) -> bool:
     """Whether the volume has all that its server wrote, beyond doubt.
 
     While libvirt mirrors it, both are written; a server that has got the copy
@@ -141,4 +142,4 @@ def _certain(found: dg.Diagnosis, watched: activity.Observed) -> bool:
                   for each in (record, swap.copy))
     return own is not None and other is not None and (
         own.unwritten_s < own.seconds
-        and own.unwritten_s <= other.unwritten_s + dg.STILL_S)
+        and own.unwritten_s <= other.unwritten_s + diagnosis.STILL_S)

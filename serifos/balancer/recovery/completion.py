@@ -13,12 +13,12 @@ from collections.abc import Sequence
 import dataclasses
 
 from serifos.balancer.recovery import copies
-from serifos.balancer.recovery import diagnosis as dg
-from serifos.facts import inventory as inv
+from serifos.balancer.recovery import diagnosis
+from serifos.facts.inventory import Record
 from serifos.plan import eligibility
 
 
-def possible(found: dg.Diagnosis) -> bool:
+def possible(found: diagnosis.Diagnosis) -> bool:
     """Whether the copy becomes the volume where Cinder is asked to complete.
 
     Cinder begins with an exchange of the names and places of both. Where it
@@ -34,13 +34,13 @@ def possible(found: dg.Diagnosis) -> bool:
             and swap.copy.target_of == record.id and not found.renamed)
 
 
-def diagnose(found: dg.Diagnosis, why: str) -> dg.Diagnosis:
+def diagnose(found: diagnosis.Diagnosis, why: str) -> diagnosis.Diagnosis:
     """Forgotten, and Cinder is to be asked to complete it."""
     return dataclasses.replace(found, forgotten=True, complete=True, why=why)
 
 
-def confirm(found: dg.Diagnosis,
-            held: copies.LogicalVolumes) -> dg.Diagnosis:
+def confirm(found: diagnosis.Diagnosis,
+            held: copies.LogicalVolumes) -> diagnosis.Diagnosis:
     """The diagnosis, confirmed by the logical volumes that exist.
 
     :param held: those of the pools of its records
@@ -56,7 +56,7 @@ def confirm(found: dg.Diagnosis,
     return dataclasses.replace(found, listed=there is not None)
 
 
-def names_old_copy(record: inv.Record, halves: Sequence[inv.Record],
+def names_old_copy(record: Record, halves: Sequence[Record],
                    age_s: float) -> str | None:
     """What to do where an attachment still names the old copy, or None.
 
@@ -66,11 +66,11 @@ def names_old_copy(record: inv.Record, halves: Sequence[inv.Record],
     old = next((half for half in halves if half.attachments
                 and eligibility.leftover_of(half) == record.id), None)
     if (old is None or record.attachments or record.status != 'in-use'
-            or eligibility.migrating(record) or age_s < dg.CALL_S):
+            or eligibility.migrating(record) or age_s < diagnosis.CALL_S):
         return None
     return (f'the attachment of its server names the old copy {old.id} on '
             f'{old.pool}; correct it in Cinder\'s database: UPDATE '
             f"volume_attachment SET volume_id = '{record.id}' WHERE volume_id "
-            f"= '{old.id}' AND deleted = 0; {dg.QUIET_S / 60:.0f} min later "
-            f'the old copy is deleted by: serifos-balancer recover '
+            f"= '{old.id}' AND deleted = 0; {diagnosis.QUIET_S / 60:.0f} min "
+            'later the old copy is deleted by: serifos-balancer recover '
             f'{record.id}')

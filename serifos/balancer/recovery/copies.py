@@ -20,7 +20,8 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
 
-from serifos.facts import inventory as inv
+from serifos.facts.inventory import Inventory
+from serifos.facts.inventory import Record
 from serifos.facts import names
 
 LogicalVolumes = Mapping[str, Collection[str] | None]
@@ -35,7 +36,7 @@ class Removal:
         else the record alone is removed
     """
 
-    record: inv.Record
+    record: Record
     with_data: bool
 
     def sentence(self, words: str) -> str:
@@ -95,7 +96,7 @@ class Copies:
     orphans: tuple[Orphan, ...] = ()
 
 
-def find(record: inv.Record, halves: Sequence[inv.Record],
+def find(record: Record, halves: Sequence[Record],
          held: LogicalVolumes, groups: Mapping[str, str]) -> Copies:
     """The records and copies of a volume that do not hold its data.
 
@@ -122,7 +123,7 @@ def find(record: inv.Record, halves: Sequence[inv.Record],
         record, removals, held, groups))
 
 
-def shares_key(record: inv.Record, half: inv.Record) -> bool:
+def shares_key(record: Record, half: Record) -> bool:
     """Whether the volume's key would be deleted together with its copy.
 
     Of an encryption that a retype changes the copy has a key of its own, but
@@ -131,7 +132,7 @@ def shares_key(record: inv.Record, half: inv.Record) -> bool:
     return record.encrypted and half.encrypted
 
 
-def _key(halves: Sequence[inv.Record]) -> str:
+def _key(halves: Sequence[Record]) -> str:
     """The risk where copies name the volume's encryption key."""
     said = ' and '.join(f'{half.id} on {half.pool}' for half in halves)
     ids = ', '.join(f"'{half.id}'" for half in halves)
@@ -143,18 +144,18 @@ def _key(halves: Sequence[inv.Record]) -> str:
             'again. Do not delete the copy otherwise')
 
 
-def lv_name(record: inv.Record) -> str:
+def lv_name(record: Record) -> str:
     """The logical volume that a record names."""
     return f'volume-{record.lv_id}'
 
 
-def volume_groups(inventory: inv.Inventory) -> dict[str, str]:
+def volume_groups(inventory: Inventory) -> dict[str, str]:
     """Pool → its volume group, for the pools of Cinder's LVM driver."""
     return {pool.name: pool.volume_group for pool in inventory.pools
             if pool.volume_group is not None}
 
 
-def _lost(record: inv.Record, halves: Sequence[inv.Record],
+def _lost(record: Record, halves: Sequence[Record],
           there: Collection[str], held: LogicalVolumes,
           groups: Mapping[str, str]) -> str:
     """The risk where the record names a logical volume that is missing."""
@@ -174,7 +175,7 @@ def _lost(record: inv.Record, halves: Sequence[inv.Record],
             f'have these are there: {seen}')
 
 
-def _orphans(record: inv.Record, removals: Sequence[Removal],
+def _orphans(record: Record, removals: Sequence[Removal],
              held: LogicalVolumes, groups: Mapping[str, str]
              ) -> tuple[Orphan, ...]:
     halves = [removal.record for removal in removals]
@@ -190,17 +191,17 @@ def _orphans(record: inv.Record, removals: Sequence[Removal],
         if (pool, name) not in named)
 
 
-def _names(record: inv.Record, halves: Sequence[inv.Record]) -> set[str]:
+def _names(record: Record, halves: Sequence[Record]) -> set[str]:
     """The names that the logical volumes of a migration can have."""
     return {name for each in (record, *halves)
             for name in (lv_name(each), f'volume-{each.id}')}
 
 
-def _same(record: inv.Record, half: inv.Record) -> bool:
+def _same(record: Record, half: Record) -> bool:
     return record.lv_id == half.lv_id and record.pool == half.pool
 
 
-def _may_exist(record: inv.Record, held: LogicalVolumes) -> bool:
+def _may_exist(record: Record, held: LogicalVolumes) -> bool:
     listed = held.get(record.pool or '')
     return listed is None or lv_name(record) in listed
 

@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from collections.abc import Iterator
 
-from serifos.balancer.recovery import diagnosis as dg
-from serifos.facts import servers as sv
+from serifos.balancer.recovery.diagnosis import Diagnosis
+from serifos.balancer.recovery.diagnosis import Swap
+from serifos.facts.servers import Attachment
 from serifos.plan import attached
 
 _TARGETS = ("iscsiadm -m session -P 3 | awk '/^Target:/ {t = $2} "
@@ -20,7 +21,7 @@ _TARGETS = ("iscsiadm -m session -P 3 | awk '/^Target:/ {t = $2} "
 """Prints the disk and the target of each iSCSI session."""
 
 
-def end_mirror(found: dg.Diagnosis) -> tuple[str, ...]:
+def end_mirror(found: Diagnosis) -> tuple[str, ...]:
     """The end of a mirror whose server goes on with its volume."""
     swap = found.swap
     assert swap is not None
@@ -45,12 +46,12 @@ def end_mirror(found: dg.Diagnosis) -> tuple[str, ...]:
         *_disconnect(swap.of_copy), *_then(found))
 
 
-def look_first(found: dg.Diagnosis) -> tuple[str, ...]:
+def look_first(found: Diagnosis) -> tuple[str, ...]:
     """What shows whether a server uses the copy, as it seems to."""
     return (_warning(found, ', it seems'), *_look(found), *_then(found))
 
 
-def compare(found: dg.Diagnosis, certain: bool) -> tuple[str, ...]:
+def compare(found: Diagnosis, certain: bool) -> tuple[str, ...]:
     """Of a server that is off: either may have been written last."""
     return (
         _warning(found, '' if certain else ', it seems'),
@@ -60,7 +61,7 @@ def compare(found: dg.Diagnosis, certain: bool) -> tuple[str, ...]:
         f'    {found.command} --keep-copy')
 
 
-def copy_back(found: dg.Diagnosis) -> tuple[str, ...]:
+def copy_back(found: Diagnosis) -> tuple[str, ...]:
     """The way back where the server uses the copy: its data is there.
 
     Where Nova has ended the volume's own attachment there is none: Cinder has
@@ -103,14 +104,14 @@ def copy_back(found: dg.Diagnosis) -> tuple[str, ...]:
         'virsh define /dev/stdin', *_disconnect(swap.of_copy), *_then(found))
 
 
-def _warning(found: dg.Diagnosis, doubt: str = '') -> str:
+def _warning(found: Diagnosis, doubt: str = '') -> str:
     assert found.swap is not None
     copy = found.swap.copy
     return (f'The newest data is in the copy {copy.id} on {copy.pool}{doubt}; '
             'do not delete it, and do not restart the server.')
 
 
-def _names(found: dg.Diagnosis) -> Iterator[str]:
+def _names(found: Diagnosis) -> Iterator[str]:
     """Cinder exchanges them again each time that it completes."""
     assert found.swap is not None
     record, copy = found.record, found.swap.copy
@@ -125,7 +126,7 @@ def _names(found: dg.Diagnosis) -> Iterator[str]:
     yield f'Then, here, what completes it is shown by: {found.command}'
 
 
-def _look(found: dg.Diagnosis) -> Iterator[str]:
+def _look(found: Diagnosis) -> Iterator[str]:
     swap = found.swap
     assert swap is not None
     server = swap.server
@@ -140,28 +141,28 @@ def _look(found: dg.Diagnosis) -> Iterator[str]:
     yield f'    {_target(swap)}'
 
 
-def _then(found: dg.Diagnosis) -> Iterator[str]:
+def _then(found: Diagnosis) -> Iterator[str]:
     yield ('Then, here, with the target that the last look at the disk '
            'printed in place of TARGET:')
     yield f'    {found.command} --disk "TARGET"'
 
 
-def _domain(swap: dg.Swap) -> str:
+def _domain(swap: Swap) -> str:
     return (swap.server and swap.server.domain) or 'DOMAIN'
 
 
-def _device(swap: dg.Swap) -> str:
+def _device(swap: Swap) -> str:
     return (swap.doings.device or 'DEVICE').rpartition('/')[2]
 
 
-def _target(swap: dg.Swap) -> str:
+def _target(swap: Swap) -> str:
     """Of multipath it prints one for each path."""
     return (f'{_TARGETS} | grep -w "$(lsblk -snro KNAME "$(virsh domblklist '
             f"{_domain(swap)} | awk '$1 == \"{_device(swap)}\" "
             "{print $2}')\")\"")
 
 
-def _disconnect(of_copy: Iterable[sv.Attachment]) -> Iterator[str]:
+def _disconnect(of_copy: Iterable[Attachment]) -> Iterator[str]:
     targets = [target for each in of_copy for target in each.targets]
     if not targets:
         yield ('Disconnect the copy; how it was connected, Cinder does not '
@@ -175,7 +176,7 @@ def _disconnect(of_copy: Iterable[sv.Attachment]) -> Iterator[str]:
         yield f'    iscsiadm -m node -T {iqn} -p {portal} -o delete'
 
 
-def _login(own: Iterable[sv.Attachment]) -> Iterator[str]:
+def _login(own: Iterable[Attachment]) -> Iterator[str]:
     for each in own:
         for portal, iqn in each.targets:
             yield (f'iscsiadm -m node -T {iqn} -p {portal} --login, with the '

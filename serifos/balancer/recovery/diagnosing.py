@@ -8,19 +8,20 @@ from collections.abc import Iterator
 import dataclasses
 
 from serifos.balancer import join
-from serifos.balancer import outcome as oc
+from serifos.balancer.outcome import Timeouts
 from serifos.balancer.recovery import copies
-from serifos.balancer.recovery import diagnosis as dg
+from serifos.balancer.recovery.diagnosis import Diagnosis
 from serifos.balancer.recovery import inquiry
 from serifos.balancer.recovery import recover
 from serifos.balancer.recovery import stuck
-from serifos.balancer.recovery import swap as sw
+from serifos.balancer.recovery import swap
 from serifos import errors
 from serifos.facts import activity
 from serifos.facts import clock_skew
-from serifos.facts import inventory as inv
-from serifos.facts import journal as jn
-from serifos.facts import servers as sv
+from serifos.facts.inventory import Cloud
+from serifos.facts.inventory import Inventory
+from serifos.facts.journal import Journal
+from serifos.facts.servers import Compute
 
 _MOST_ASKED = 50
 """Backends whose logical volumes are listed for one volume, at most."""
@@ -33,16 +34,16 @@ class Diagnoser:
     :param window_s: the window of an observation
     """
 
-    cinder: inv.Cloud
+    cinder: Cloud
     telemetry: activity.Telemetry
-    journal: jn.Journal
-    nova: sv.Compute
+    journal: Journal
+    nova: Compute
     window_s: float
-    timeouts: oc.Timeouts
+    timeouts: Timeouts
 
-    def diagnoses(self, inventory: inv.Inventory,
+    def diagnoses(self, inventory: Inventory,
                   watched: activity.Observed,
-                  now: float) -> Iterator[dg.Diagnosis]:
+                  now: float) -> Iterator[Diagnosis]:
         """Diagnoses of the migrations under way and of copies left behind."""
         entries = clock_skew.corrected(self.journal.entries(), now)
         swaps = inquiry.swaps(self.cinder, self.nova, inventory, entries)
@@ -53,8 +54,8 @@ class Diagnoser:
                 self.timeouts.limit_s):
             yield self._confirmed(diagnosis, inventory, watched)
 
-    def _confirmed(self, diagnosis: dg.Diagnosis, inventory: inv.Inventory,
-                   watched: activity.Observed) -> dg.Diagnosis:
+    def _confirmed(self, diagnosis: Diagnosis, inventory: Inventory,
+                   watched: activity.Observed) -> Diagnosis:
         """One that counts as forgotten, by the logical volumes there are."""
         if not diagnosis.forgotten:
             return diagnosis
@@ -71,7 +72,7 @@ class Diagnoser:
             stuck.confirm(diagnosis, names, groups, watched),
             self.journal.entries())
 
-    def _pools(self, diagnosis: dg.Diagnosis,
+    def _pools(self, diagnosis: Diagnosis,
                groups: Collection[str]) -> set[str]:
         """The pools that may have its logical volumes.
 
@@ -87,7 +88,7 @@ class Diagnoser:
             return {*groups}
         return {*asked[-1:], *(end.pool for end in diagnosis.ends if end.pool)}
 
-    def watch(self, inventory: inv.Inventory,
+    def watch(self, inventory: Inventory,
               observed: activity.Observed) -> activity.Observed:
         """Activity over a window long enough for the diagnoses."""
         found = stuck.suspects(inventory)
@@ -100,12 +101,12 @@ class Diagnoser:
              if place.volume in ends],
             max(self.window_s, stuck.WATCH_S))
 
-    def proven(self, found: dg.Diagnosis, inventory: inv.Inventory,
-               disk: str | None, keep: bool) -> dg.Diagnosis:
+    def proven(self, found: Diagnosis, inventory: Inventory,
+               disk: str | None, keep: bool) -> Diagnosis:
         """One that is stuck, by what was found on the compute host."""
         ends = {end.id for end in found.ends}
         recent = self.telemetry.observe(
             [place for place in join.places(inventory)
-             if place.volume in ends], sw.LOOK_S)
-        return self._confirmed(sw.proven(found, recent, disk, keep),
+             if place.volume in ends], swap.LOOK_S)
+        return self._confirmed(swap.proven(found, recent, disk, keep),
                                inventory, recent)

@@ -7,8 +7,8 @@ import dataclasses
 
 from serifos.balancer.moving import changes
 from serifos.balancer.recovery import copies
-from serifos.facts import inventory as inv
-from serifos.facts import servers as sv
+from serifos.facts.inventory import Record
+from serifos.facts import servers
 from serifos.plan import eligibility
 
 QUIET_S = 900.0
@@ -37,12 +37,12 @@ class Swap:
         the epoch; 0 for never
     """
 
-    copy: inv.Record
-    own: tuple[sv.Attachment, ...] = ()
-    of_copy: tuple[sv.Attachment, ...] = ()
-    server: sv.Server | None = None
-    service: sv.ComputeService | None = None
-    doings: sv.Doings = sv.Doings()
+    copy: Record
+    own: tuple[servers.Attachment, ...] = ()
+    of_copy: tuple[servers.Attachment, ...] = ()
+    server: servers.Server | None = None
+    service: servers.ComputeService | None = None
+    doings: servers.Doings = servers.Doings()
     problem: str | None = None
     resumed: bool = False
     down_at: float = 0.0
@@ -84,12 +84,12 @@ class Diagnosis:
         complete the migration, makes that the volume
     """
 
-    record: inv.Record
+    record: Record
     forgotten: bool
     why: str
-    halves: tuple[inv.Record, ...] = ()
+    halves: tuple[Record, ...] = ()
     broken: bool = False
-    unseen: tuple[inv.Record, ...] = ()
+    unseen: tuple[Record, ...] = ()
     removals: tuple[copies.Removal, ...] = ()
     orphans: tuple[copies.Orphan, ...] = ()
     listed: bool = False
@@ -106,7 +106,7 @@ class Diagnosis:
         return self.forgotten or self.broken or self.stuck
 
     @property
-    def data(self) -> inv.Record:
+    def data(self) -> Record:
         """The record that names the logical volume with the data."""
         return self.swap.copy if self.swap and self.complete else self.record
 
@@ -119,7 +119,7 @@ class Diagnosis:
             changes.held(self.record))
 
     @property
-    def kept(self) -> inv.Record | None:
+    def kept(self) -> Record | None:
         """The copy that is kept, where its logical volume is its own."""
         return next((removal.record for removal in self.removals
                      if self.keep and removal.with_data
@@ -136,7 +136,7 @@ class Diagnosis:
             copy.lv_id != copy.id or self.record.lv_id == copy.id)
 
     @property
-    def ends(self) -> tuple[inv.Record, ...]:
+    def ends(self) -> tuple[Record, ...]:
         """The volume's record and the hidden ones."""
         return (self.record, *self.halves)
 
@@ -191,7 +191,7 @@ class Diagnosis:
             if self.kept else '.')
 
 
-def _kept(copy: inv.Record) -> str:
+def _kept(copy: Record) -> str:
     """A sentence: the copy of a migration is not deleted, and why."""
     return (f'The copy {copy.id} on {copy.pool} stays, as a volume of its '
             'own: where nova-compute died once the server had got it, what '
@@ -200,7 +200,7 @@ def _kept(copy: inv.Record) -> str:
             f'{copy.id}')
 
 
-def _completed(copy: inv.Record) -> list[str]:
+def _completed(copy: Record) -> list[str]:
     return ['Cinder will be asked to complete the migration: the copy '
             f'{copy.id} becomes the volume.',
             f'The volume is on {copy.pool} then, with the data that its '
@@ -208,5 +208,5 @@ def _completed(copy: inv.Record) -> list[str]:
             'server, hard: Nova may name an attachment that is gone.']
 
 
-def _words(half: inv.Record) -> str:
+def _words(half: Record) -> str:
     return 'The half-made copy' if half.target_of else 'The old copy'

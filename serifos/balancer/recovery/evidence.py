@@ -7,9 +7,9 @@ make it seem so.
 
 from __future__ import annotations
 
-from serifos.balancer.recovery import diagnosis as dg
+from serifos.balancer.recovery import diagnosis
 from serifos.facts import activity
-from serifos.facts import servers as sv
+from serifos.facts.servers import Action
 
 SWAP = 'swap_volume'
 
@@ -26,13 +26,13 @@ STOPPED = ('stopped', 'shelved', 'shelved_offloaded')
 """States (``vm_state``) of a server without a QEMU process."""
 
 
-def copying(swap: dg.Swap) -> sv.Action | None:
+def copying(swap: diagnosis.Swap) -> Action | None:
     """Nova's record of the copy, None where there is none."""
     return next((action for action in swap.doings.actions
                  if action.name == SWAP), None)
 
 
-def moved(found: dg.Diagnosis) -> str | None:
+def moved(found: diagnosis.Diagnosis) -> str | None:
     """Why the server uses the copy for certain, a clause, or None."""
     swap = found.swap
     assert swap is not None
@@ -50,7 +50,8 @@ def moved(found: dg.Diagnosis) -> str | None:
     return None
 
 
-def newer(found: dg.Diagnosis, observed: activity.Observed) -> str | None:
+def newer(found: diagnosis.Diagnosis,
+          observed: activity.Observed) -> str | None:
     """That the copy alone was written, a clause, or None.
 
     While libvirt copies, it reads the volume as it writes the copy, and then
@@ -59,13 +60,14 @@ def newer(found: dg.Diagnosis, observed: activity.Observed) -> str | None:
     assert found.swap is not None
     own, other = (observed.volumes.get(each.id)
                   for each in (found.record, found.swap.copy))
-    if own and other and own.quiet_s - other.unwritten_s > dg.CALL_S:
+    if own and other and own.quiet_s - other.unwritten_s > diagnosis.CALL_S:
         return (f'the copy was written {other.unwritten_s:.0f} s ago, and the '
                 f'volume has had no request for {own.quiet_s:.0f} s')
     return None
 
 
-def over(found: dg.Diagnosis, observed: activity.Observed) -> str | None:
+def over(found: diagnosis.Diagnosis,
+         observed: activity.Observed) -> str | None:
     """Why the QEMU process that mirrored is gone, a clause, or None."""
     swap = found.swap
     assert swap is not None

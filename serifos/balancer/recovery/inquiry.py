@@ -8,15 +8,18 @@ from collections.abc import Sequence
 import contextlib
 import dataclasses
 
-from serifos.balancer.recovery import diagnosis as dg
+from serifos.balancer.recovery.diagnosis import Swap
 from serifos.balancer.recovery import evidence
 from serifos.balancer.recovery import recover
 from serifos.balancer.recovery import stuck
-from serifos.balancer.recovery import swap as sw
+from serifos.balancer.recovery.swap import AT_WORK
 from serifos import errors
-from serifos.facts import inventory as inv
-from serifos.facts import journal as jn
-from serifos.facts import servers as sv
+from serifos.facts.inventory import Cloud
+from serifos.facts.inventory import Inventory
+from serifos.facts.inventory import Record
+from serifos.facts.journal import Entry
+from serifos.facts.journal import Journal
+from serifos.facts.servers import Compute
 from serifos.facts import times
 
 SKEW_S = 60.0
@@ -28,8 +31,8 @@ _OURS_S = 300.0
 _NOTE_S = 240.0
 
 
-def swaps(cinder: inv.Cloud, nova: sv.Compute, inventory: inv.Inventory,
-          entries: Sequence[jn.Entry]) -> dict[str, dg.Swap]:
+def swaps(cinder: Cloud, nova: Compute, inventory: Inventory,
+          entries: Sequence[Entry]) -> dict[str, Swap]:
     """Of each volume with a copy that Nova works on, by the volume's id.
 
     :param entries: the journal's, which name the recoveries that were begun
@@ -37,21 +40,21 @@ def swaps(cinder: inv.Cloud, nova: sv.Compute, inventory: inv.Inventory,
     found = {}
     for volume, halves in stuck.suspects(inventory).items():
         copy = next((half for half in halves if half.target_of == volume
-                     and half.status in sw.AT_WORK), None)
+                     and half.status in AT_WORK), None)
         if copy is None:
             continue
         try:
             swap = _ask(cinder, nova, inventory.record_by_id[volume], copy)
         except errors.CloudError as exc:
-            swap = dg.Swap(copy, problem=str(exc).rstrip('.'))
+            swap = Swap(copy, problem=str(exc).rstrip('.'))
         found[volume] = dataclasses.replace(
             recover.resumed(swap, volume, entries),
             down_at=_down_at(swap, entries))
     return found
 
 
-def unasked(nova: sv.Compute, inventory: inv.Inventory,
-            entries: Sequence[jn.Entry]) -> frozenset[str]:
+def unasked(nova: Compute, inventory: Inventory,
+            entries: Sequence[Entry]) -> frozenset[str]:
     """Volumes in use whose copy is made, and which Nova was not asked for.
 
     By what their servers' actions in Nova are since this balancer asked for
@@ -68,7 +71,7 @@ def unasked(nova: sv.Compute, inventory: inv.Inventory,
                            asked[volume]))
 
 
-def note(swaps: Iterable[dg.Swap], journal: jn.Journal, now: float) -> None:
+def note(swaps: Iterable[Swap], journal: Journal, now: float) -> None:
     """Writes down which nova-compute is down, at most every few minutes."""
     for swap in swaps:
         if swap.waits and now - swap.down_at > _NOTE_S:
@@ -77,16 +80,16 @@ def note(swaps: Iterable[dg.Swap], journal: jn.Journal, now: float) -> None:
                 journal.write('compute', host=swap.service.host)
 
 
-def _down_at(swap: dg.Swap, entries: Iterable[jn.Entry]) -> float:
+def _down_at(swap: Swap, entries: Iterable[Entry]) -> float:
     return max((times.parse(entry.at) for entry in entries
                 if entry.kind == 'compute' and swap.service is not None
                 and entry.facts['host'] == swap.service.host), default=0.0)
 
 
-def _ask(cinder: inv.Cloud, nova: sv.Compute, record: inv.Record,
-         copy: inv.Record) -> dg.Swap:
-    swap = dg.Swap(copy, cinder.attachments_of(record.id),
-                   cinder.attachments_of(copy.id))
+def _ask(cinder: Cloud, nova: Compute, record: Record,
+         copy: Record) -> Swap:
+    swap = Swap(copy, cinder.attachments_of(record.id),
+                cinder.attachments_of(copy.id))
     server_id = swap.server_id
     if server_id is None:
         return swap
@@ -104,7 +107,7 @@ def _ask(cinder: inv.Cloud, nova: sv.Compute, record: inv.Record,
         service=servers.services.get((server.host if server else None) or ''))
 
 
-def _was_not_asked(nova: sv.Compute, record: inv.Record,
+def _was_not_asked(nova: Compute, record: Record,
                    since: float) -> bool:
     """Whether no server of it had such an action, and all have it still."""
     doings = [nova.doings(server, record.id, since - _OURS_S)

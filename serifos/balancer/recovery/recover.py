@@ -27,19 +27,24 @@ import dataclasses
 from oslo_log import log
 
 from serifos.balancer.recovery import copies
-from serifos.balancer.recovery import diagnosis as dg
-from serifos.balancer.recovery import swap as sw
-from serifos.balancer import requests as rq
+from serifos.balancer.recovery.diagnosis import Diagnosis
+from serifos.balancer.recovery.diagnosis import Swap
+from serifos.balancer.recovery.swap import AT_WORK
+from serifos.balancer.requests import Requests
 from serifos import errors
-from serifos.facts import inventory as inv
-from serifos.facts import journal as jn
+from serifos.facts.inventory import Cloud
+from serifos.facts.inventory import Inventory
+from serifos.facts.inventory import Record
+from serifos.facts.journal import Entry
+from serifos.facts.journal import Journal
+from serifos.facts.journal import open_recoveries
 from serifos.plan import eligibility
 
 LOG = log.getLogger(__name__)
 
 
-def recover(diagnosis: dg.Diagnosis, requests: rq.Requests,
-            journal: jn.Journal, pause: Callable[[float], bool],
+def recover(diagnosis: Diagnosis, requests: Requests,
+            journal: Journal, pause: Callable[[float], bool],
             poll_s: float, timeout_s: float) -> None:
     """Resets the volume's status and removes its hidden records.
 
@@ -91,9 +96,9 @@ def recover(diagnosis: dg.Diagnosis, requests: rq.Requests,
         LOG.warning('%s', orphan.after())
 
 
-def _take_back(diagnosis: dg.Diagnosis,
+def _take_back(diagnosis: Diagnosis,
                removals: Iterable[copies.Removal],
-               requests: rq.Requests) -> None:
+               requests: Requests) -> None:
     """Removes what the migration has made, and clears its status."""
     record, swap, copy = diagnosis.record, diagnosis.swap, diagnosis.kept
     for each in swap.of_copy if swap else ():
@@ -106,10 +111,10 @@ def _take_back(diagnosis: dg.Diagnosis,
         requests.reset(copy.id, 'available')
 
 
-def recalled(inventory: inv.Inventory,
-             entries: Iterable[jn.Entry]) -> inv.Inventory:
+def recalled(inventory: Inventory,
+             entries: Iterable[Entry]) -> Inventory:
     """The inventory with the copies of unfinished recoveries marked."""
-    opened = jn.open_recoveries(entries)
+    opened = open_recoveries(entries)
     kept = _kept(opened)
     volumes = {half: begun.facts['volume'] for begun in opened
                for half in _names(begun.facts.get('halves'))
@@ -123,25 +128,25 @@ def recalled(inventory: inv.Inventory,
         for record in inventory.records))
 
 
-def resumed(swap: dg.Swap, volume: str,
-            entries: Iterable[jn.Entry]) -> dg.Swap:
+def resumed(swap: Swap, volume: str,
+            entries: Iterable[Entry]) -> Swap:
     """What is known of a copy, with a recovery of it that did not end."""
-    copies_of = {name for begun in jn.open_recoveries(entries)
+    copies_of = {name for begun in open_recoveries(entries)
                  if begun.facts['volume'] == volume
                  for fact in ('halves', 'kept')
                  for name in _names(begun.facts.get(fact))}
     return dataclasses.replace(swap, resumed=swap.copy.id in copies_of)
 
 
-def remembered(diagnosis: dg.Diagnosis,
-               entries: Iterable[jn.Entry]) -> dg.Diagnosis:
+def remembered(diagnosis: Diagnosis,
+               entries: Iterable[Entry]) -> Diagnosis:
     """The diagnosis, keeping the copy where a begun recovery keeps it."""
-    kept = _kept(jn.open_recoveries(entries))
+    kept = _kept(open_recoveries(entries))
     return dataclasses.replace(diagnosis, keep=diagnosis.keep or any(
         half.id in kept for half in diagnosis.halves))
 
 
-def _kept(opened: Iterable[jn.Entry]) -> set[str]:
+def _kept(opened: Iterable[Entry]) -> set[str]:
     return {name for begun in opened
             for name in _names(begun.facts.get('kept'))}
 
@@ -151,14 +156,14 @@ def _names(value: object) -> list[str]:
         value, list) else []
 
 
-def _was_reset(record: inv.Record) -> bool:
+def _was_reset(record: Record) -> bool:
     """Whether it looks like a copy between its reset and its removal."""
     return (record.status == 'error' and record.migration_status is None
             and not record.attachments)
 
 
-def _still_there(record: inv.Record, diagnosis: dg.Diagnosis,
-                 cinder: inv.Cloud) -> None:
+def _still_there(record: Record, diagnosis: Diagnosis,
+                 cinder: Cloud) -> None:
     """:raises InputError: where it has changed since the diagnosis"""
     now = cinder.volume(record.id)
     if now is None or (now.pool, now.lv_id, now.status) != (
@@ -183,8 +188,8 @@ def _still_there(record: inv.Record, diagnosis: dg.Diagnosis,
             'nothing was done. Run recover again.')
 
 
-def _remove(removal: copies.Removal, record: inv.Record,
-            requests: rq.Requests) -> None:
+def _remove(removal: copies.Removal, record: Record,
+            requests: Requests) -> None:
     half = removal.record
     if requests.cinder.volume(half.id) is None:
         return
@@ -196,8 +201,8 @@ def _remove(removal: copies.Removal, record: inv.Record,
         requests.unmanage(half.id)
 
 
-def _all_idle(copy: inv.Record | None, removals: Iterable[copies.Removal],
-              record: inv.Record, cinder: inv.Cloud) -> None:
+def _all_idle(copy: Record | None, removals: Iterable[copies.Removal],
+              record: Record, cinder: Cloud) -> None:
     """:raises InputError: where a copy that there is, is not idle"""
     if copy is not None:
         _must_be_idle(copy, record, cinder)
@@ -206,15 +211,15 @@ def _all_idle(copy: inv.Record | None, removals: Iterable[copies.Removal],
             _must_be_idle(removal.record, record, cinder)
 
 
-def _must_be_idle(half: inv.Record, record: inv.Record,
-                  cinder: inv.Cloud) -> None:
+def _must_be_idle(half: Record, record: Record,
+                  cinder: Cloud) -> None:
     """:raises InputError: where it is no idle copy of the volume any more"""
     now = cinder.volume(half.id)
     of_volume = now is not None and (_was_reset(now) or record.id in (
         now.target_of, eligibility.leftover_of(now)))
     used = now is not None and (
         now.attachments or now.status == 'in-use' or (
-            now.status in sw.AT_WORK and cinder.attachments_of(half.id)))
+            now.status in AT_WORK and cinder.attachments_of(half.id)))
     same = now is not None and (now.pool, now.lv_id) == (
         half.pool, half.lv_id) and not copies.shares_key(record, now)
     if used or not of_volume or not same:
@@ -223,7 +228,7 @@ def _must_be_idle(half: inv.Record, record: inv.Record,
             'was done to it. Look at both, and run recover again.')
 
 
-def _as_before(diagnosis: dg.Diagnosis, cinder: inv.Cloud) -> None:
+def _as_before(diagnosis: Diagnosis, cinder: Cloud) -> None:
     """:raises CloudError: where its server does not use the same data"""
     record, data, swap = diagnosis.record, diagnosis.data, diagnosis.swap
     assert swap is not None
@@ -240,7 +245,7 @@ def _as_before(diagnosis: dg.Diagnosis, cinder: inv.Cloud) -> None:
             f'attachment list --volume-id {record.id}')
 
 
-def _status_at_rest(record: inv.Record, cinder: inv.Cloud) -> str | None:
+def _status_at_rest(record: Record, cinder: Cloud) -> str | None:
     """The status to set, None where it is right already."""
     if record.status == 'in-use' and not (
             record.attachments or cinder.attachments_of(record.id)):

@@ -22,26 +22,27 @@ import functools
 
 from serifos.balancer.recovery import completion
 from serifos.balancer.recovery import copies
-from serifos.balancer.recovery import diagnosis as dg
-from serifos.balancer.recovery import swap as sw
+from serifos.balancer.recovery import diagnosis
+from serifos.balancer.recovery import swap as swaps
 from serifos.facts import activity
-from serifos.facts import inventory as inv
+from serifos.facts.inventory import Inventory
+from serifos.facts.inventory import Record
 from serifos.facts import times
 from serifos.plan import eligibility
 
-WATCH_S = 1.5 * dg.QUIET_S
+WATCH_S = 1.5 * diagnosis.QUIET_S
 """The window of activity that is needed to know what is quiet."""
 
 AHEAD_S, BEHIND_S = 60.0, 300.0
 """By which the last heartbeat of a service that is up may differ from now."""
 
-Suspects = Mapping[str, tuple[inv.Record, ...]]
+Suspects = Mapping[str, tuple[Record, ...]]
 """Volume → the hidden records of its migration, possibly none."""
 
 
-def suspects(inventory: inv.Inventory) -> Suspects:
+def suspects(inventory: Inventory) -> Suspects:
     """The migrations under way, and those that left a copy."""
-    halves: dict[str, tuple[inv.Record, ...]] = {}
+    halves: dict[str, tuple[Record, ...]] = {}
     for record in inventory.records:
         source = record.target_of or eligibility.leftover_of(record)
         if source is not None:
@@ -52,10 +53,10 @@ def suspects(inventory: inv.Inventory) -> Suspects:
                 eligibility.migrating(record) or record.id in halves)}
 
 
-def diagnoses(inventory: inv.Inventory, observed: activity.Observed,
-              now: float, swaps: Mapping[str, dg.Swap],
+def diagnoses(inventory: Inventory, observed: activity.Observed,
+              now: float, swaps: Mapping[str, diagnosis.Swap],
               unasked: Collection[str],
-              limit_s: Callable[[float], float]) -> list[dg.Diagnosis]:
+              limit_s: Callable[[float], float]) -> list[diagnosis.Diagnosis]:
     """One for each suspect, still to be confirmed by :func:`confirm`.
 
     :param observed: over at least :data:`WATCH_S`
@@ -70,10 +71,10 @@ def diagnoses(inventory: inv.Inventory, observed: activity.Observed,
             for volume, halves in suspects(inventory).items()]
 
 
-def diagnose(record: inv.Record, halves: tuple[inv.Record, ...],
-             inventory: inv.Inventory, observed: activity.Observed,
-             now: float, swap: dg.Swap | None, unasked: bool,
-             limit_s: Callable[[float], float]) -> dg.Diagnosis:
+def diagnose(record: Record, halves: tuple[Record, ...],
+             inventory: Inventory, observed: activity.Observed,
+             now: float, swap: diagnosis.Swap | None, unasked: bool,
+             limit_s: Callable[[float], float]) -> diagnosis.Diagnosis:
     """Whether this migration can still be running.
 
     It cannot where the services of both ends are up and either the source's
@@ -85,7 +86,8 @@ def diagnose(record: inv.Record, halves: tuple[inv.Record, ...],
     is ``completing`` is copied already: it is enough that neither record
     changes.
     """
-    answer = functools.partial(dg.Diagnosis, record, halves=halves, swap=swap)
+    answer = functools.partial(diagnosis.Diagnosis, record, halves=halves,
+                               swap=swap)
     ends = (record, *halves) if eligibility.migrating(record) else halves
     # A tenant may rename a volume, or change its metadata, as Nova copies it.
     changed = _changed(swap.copy) if swap is not None and (
@@ -107,36 +109,36 @@ def diagnose(record: inv.Record, halves: tuple[inv.Record, ...],
     in_use = bool(record.attachments) or record.status == 'in-use'
     age_s = min((now, *_heartbeats(ends, inventory))) - changed
     if swap is not None:
-        return sw.diagnose(
+        return swaps.diagnose(
             answer(False, ''), observed, age_s, limit_s(record.size_gib))
     started = observed.started.get(record.pool or '')
     if started is not None and changed < started <= now and not in_use and (
             not any(map(eligibility.leftover_of, halves))):
-        calls_s = dg.CALL_S * (record.migration_status == 'completing')
+        calls_s = diagnosis.CALL_S * (record.migration_status == 'completing')
         if age_s >= calls_s and not _busy(halves, observed):
             return answer(True, f'its source {record.pool} was restarted '
                           f'since, at {times.text(started)}')
-    if age_s < dg.QUIET_S:
+    if age_s < diagnosis.QUIET_S:
         return answer(False, f'it last changed {max(0.0, age_s):.0f} s ago')
     if record.migration_status == 'completing' and not in_use:
         return answer(True, 'Cinder was completing it, and has not gone on '
-                      f'for {dg.QUIET_S / 60:.0f} min')
+                      f'for {diagnosis.QUIET_S / 60:.0f} min')
     watched = halves if in_use and halves else ends
     why = _not_quiet(watched, observed)
     if why is not None:
         return answer(False, why)
     return answer(
         True, 'no request to its logical volumes for '
-        f'{dg.QUIET_S / 60:.0f} min', unseen=tuple(
+        f'{diagnosis.QUIET_S / 60:.0f} min', unseen=tuple(
             end for end in watched if end.id not in observed.volumes),
         # Nova may have had it, and have failed in the end.
         keep=bool(record.attachments) and not unasked and any(
             half.target_of and half.status == 'available' for half in halves))
 
 
-def confirm(found: dg.Diagnosis, held: copies.LogicalVolumes,
+def confirm(found: diagnosis.Diagnosis, held: copies.LogicalVolumes,
             groups: Mapping[str, str], observed: activity.Observed
-            ) -> dg.Diagnosis:
+            ) -> diagnosis.Diagnosis:
     """The diagnosis, confirmed by the logical volumes that exist.
 
     :param held: those of the pools of its records
@@ -160,22 +162,22 @@ def confirm(found: dg.Diagnosis, held: copies.LogicalVolumes,
         listed=held.get(found.record.pool or '') is not None)
 
 
-def _unread(inventory: inv.Inventory) -> str | None:
+def _unread(inventory: Inventory) -> str | None:
     return next((f'the volume {unread.name} may be its copy, and cannot be '
                  f'read: {unread.why}' for unread in inventory.unread
                  if unread.what == 'volume'), None)
 
 
-def _in_use(halves: Sequence[inv.Record]) -> str | None:
+def _in_use(halves: Sequence[Record]) -> str | None:
     for half in halves:
-        if half.attachments or half.status in sw.AT_WORK:
+        if half.attachments or half.status in swaps.AT_WORK:
             return (f'its copy {half.id} on {half.pool} is {half.status} '
                     f'with {len(half.attachments)} attachments, so that Nova '
                     'copies to it or an instance uses it')
     return None
 
 
-def _down(ends: Sequence[inv.Record], inventory: inv.Inventory) -> str | None:
+def _down(ends: Sequence[Record], inventory: Inventory) -> str | None:
     """A pool of these records whose service is not up, or None."""
     for end in ends:
         service = inventory.service_of(end.pool) if end.pool else None
@@ -184,7 +186,7 @@ def _down(ends: Sequence[inv.Record], inventory: inv.Inventory) -> str | None:
     return None
 
 
-def _clocks(ends: Sequence[inv.Record], inventory: inv.Inventory,
+def _clocks(ends: Sequence[Record], inventory: Inventory,
             changed: float, now: float) -> str | None:
     """Why the clocks of these records' services prove nothing, or None.
 
@@ -207,33 +209,33 @@ def _clocks(ends: Sequence[inv.Record], inventory: inv.Inventory,
     return None
 
 
-def _heartbeats(ends: Sequence[inv.Record],
-                inventory: inv.Inventory) -> list[float]:
+def _heartbeats(ends: Sequence[Record],
+                inventory: Inventory) -> list[float]:
     """The last heartbeats of these records' services, by their clocks."""
     services = [inventory.service_of(end.pool or '') for end in ends]
     return [service.updated_at for service in services
             if service is not None and service.updated_at is not None]
 
 
-def _busy(halves: Sequence[inv.Record], observed: activity.Observed) -> bool:
+def _busy(halves: Sequence[Record], observed: activity.Observed) -> bool:
     """Whether a copy had requests within :data:`dg.STILL_S`."""
-    return any(seen.quiet_s < min(dg.STILL_S, seen.seconds)
+    return any(seen.quiet_s < min(diagnosis.STILL_S, seen.seconds)
                for half in halves
                if (seen := observed.volumes.get(half.id)) is not None)
 
 
-def _not_quiet(ends: Sequence[inv.Record],
+def _not_quiet(ends: Sequence[Record],
                observed: activity.Observed) -> str | None:
     for end in ends:
         seen = observed.volumes.get(end.id)
-        if seen is not None and seen.quiet_s < dg.QUIET_S:
+        if seen is not None and seen.quiet_s < diagnosis.QUIET_S:
             return (f'its logical volume on {end.pool} is known to be quiet '
-                    f'for {seen.quiet_s:.0f} s only, {dg.QUIET_S:.0f} s are '
-                    'needed')
+                    f'for {seen.quiet_s:.0f} s only, '
+                    f'{diagnosis.QUIET_S:.0f} s are needed')
     return None
 
 
-def _risk(record: inv.Record, held: copies.LogicalVolumes,
+def _risk(record: Record, held: copies.LogicalVolumes,
           observed: activity.Observed) -> str | None:
     """Why a recovery could cost the volume its data, or None."""
     if record.migration_status != 'completing':
@@ -249,6 +251,6 @@ def _risk(record: inv.Record, held: copies.LogicalVolumes,
     return None
 
 
-def _changed(record: inv.Record) -> float:
+def _changed(record: Record) -> float:
     """When Cinder last wrote a record, seconds of the epoch; 0 for never."""
     return record.updated_at or record.created_at or 0.0

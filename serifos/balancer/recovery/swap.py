@@ -15,7 +15,7 @@ import functools
 
 from serifos.balancer.recovery import completion
 from serifos.balancer.recovery import cure
-from serifos.balancer.recovery import diagnosis as dg
+from serifos.balancer.recovery import diagnosis
 from serifos.balancer.recovery import evidence
 from serifos import errors
 from serifos.facts import activity
@@ -27,8 +27,9 @@ LOOK_S = 60.0
 """The window in which requests tell which logical volume the server uses."""
 
 
-def diagnose(found: dg.Diagnosis, observed: activity.Observed, age_s: float,
-             limit_s: float) -> dg.Diagnosis:
+def diagnose(found: diagnosis.Diagnosis, observed: activity.Observed,
+             age_s: float,
+             limit_s: float) -> diagnosis.Diagnosis:
     """Whether Nova may still go on with the copy, and what ends it.
 
     :param found: with what Cinder and Nova say, and nothing decided
@@ -61,7 +62,7 @@ def diagnose(found: dg.Diagnosis, observed: activity.Observed, age_s: float,
         return dataclasses.replace(found, stuck=True, why=(
             f'{why}; start it, or evacuate the server' if newer is None else
             f'{why}; start it, and do not evacuate the server: {newer}'))
-    if age_s < dg.CALL_S:
+    if age_s < diagnosis.CALL_S:
         return running(why=f'it last changed {max(0.0, age_s):.0f} s ago')
     moved = evidence.moved(found)
     if moved is None and not unknown and all(
@@ -73,7 +74,7 @@ def diagnose(found: dg.Diagnosis, observed: activity.Observed, age_s: float,
         return _may_use_copy(found, over, newer) if newer else _kept(
             found, f'{over}, which has ended the copy', observed)
     why = moved or newer
-    if why is not None and age_s < dg.QUIET_S:
+    if why is not None and age_s < diagnosis.QUIET_S:
         return running(why=f'{why}; Nova may still complete it')
     if moved is not None:
         return (completion.diagnose if completion.possible(found)
@@ -94,8 +95,8 @@ def diagnose(found: dg.Diagnosis, observed: activity.Observed, age_s: float,
             f' ({swap.doings.problem})' if swap.doings.problem else '')))
 
 
-def proven(found: dg.Diagnosis, observed: activity.Observed,
-           disk: str | None, keep: bool) -> dg.Diagnosis:
+def proven(found: diagnosis.Diagnosis, observed: activity.Observed,
+           disk: str | None, keep: bool) -> diagnosis.Diagnosis:
     """What a stuck migration is by a look at its requests and its disk.
 
     :param observed: over :data:`LOOK_S`
@@ -128,12 +129,12 @@ def proven(found: dg.Diagnosis, observed: activity.Observed,
     if own is None or other is None:
         return dataclasses.replace(found, why=(
             f'{found.why}; telemetry does not see the logical volumes'))
-    if other.quiet_s < dg.STILL_S:
+    if other.quiet_s < diagnosis.STILL_S:
         if found.moved and disk is None and not keep:
             return found
         return dataclasses.replace(found, why=(
             f'{found.why}; the copy had a request {other.quiet_s:.0f} s ago '
-            f'and has to be without one for {dg.STILL_S:.0f} s'))
+            f'and has to be without one for {diagnosis.STILL_S:.0f} s'))
     over = evidence.over(found, observed) if found.moved and keep else None
     if over is not None:
         return _kept(found, found.why, observed)
@@ -148,21 +149,21 @@ def proven(found: dg.Diagnosis, observed: activity.Observed,
     return found
 
 
-def _where(swap: dg.Swap) -> str:
+def _where(swap: diagnosis.Swap) -> str:
     server = swap.server
     return 'its nova-compute' if server is None else (
         f'the nova-compute on {server.host} of its server {server.id}')
 
 
-def _not_begun(found: dg.Diagnosis, observed: activity.Observed,
-               age_s: float, where: str) -> dg.Diagnosis:
+def _not_begun(found: diagnosis.Diagnosis, observed: activity.Observed,
+               age_s: float, where: str) -> diagnosis.Diagnosis:
     """Of a copy that no compute host was allowed to connect."""
     swap = found.swap
     assert swap is not None
     if swap.resumed:
         return _deleted(found, 'its recovery was begun')
     if not swap.of_copy:
-        if age_s < dg.QUIET_S:
+        if age_s < diagnosis.QUIET_S:
             return dataclasses.replace(found, why=(
                 'Nova ended its attachment to the copy '
                 f'{age_s:.0f} s ago and may still tell Cinder'))
@@ -173,7 +174,7 @@ def _not_begun(found: dg.Diagnosis, observed: activity.Observed,
             'Cinder', observed)
     waited_s = age_s - max(
         0.0, swap.down_at - (swap.copy.updated_at or 0.0))
-    if swap.server is not None and waited_s < dg.QUIET_S:
+    if swap.server is not None and waited_s < diagnosis.QUIET_S:
         return dataclasses.replace(found, why=(
             f'Nova was asked to copy it {age_s:.0f} s ago, and {where}, '
             f'which may be up for {waited_s:.0f} s, has not begun yet'))
@@ -181,18 +182,18 @@ def _not_begun(found: dg.Diagnosis, observed: activity.Observed,
                     f'{age_s / 60:.0f} min')
 
 
-def _stuck(found: dg.Diagnosis, why: str) -> dg.Diagnosis:
+def _stuck(found: diagnosis.Diagnosis, why: str) -> diagnosis.Diagnosis:
     return dataclasses.replace(found, stuck=True, why=why,
                                cure=cure.end_mirror(found))
 
 
-def _uses_copy(found: dg.Diagnosis, why: str) -> dg.Diagnosis:
+def _uses_copy(found: diagnosis.Diagnosis, why: str) -> diagnosis.Diagnosis:
     return dataclasses.replace(found, stuck=True, moved=True, why=why,
                                cure=cure.copy_back(found))
 
 
-def _may_use_copy(found: dg.Diagnosis, over: str | None,
-                  newer: str) -> dg.Diagnosis:
+def _may_use_copy(found: diagnosis.Diagnosis, over: str | None,
+                  newer: str) -> diagnosis.Diagnosis:
     """Stuck, and only requests tell that the server used the copy."""
     return dataclasses.replace(found, stuck=True, moved=True, why=(
         f'{over}, which has ended the copy, but {newer}' if over else
@@ -200,19 +201,19 @@ def _may_use_copy(found: dg.Diagnosis, over: str | None,
             cure.compare(found, False) if over else cure.look_first(found)))
 
 
-def _deleted(found: dg.Diagnosis, why: str) -> dg.Diagnosis:
+def _deleted(found: diagnosis.Diagnosis, why: str) -> diagnosis.Diagnosis:
     """Forgotten, and the server never used the copy."""
     return dataclasses.replace(found, forgotten=True, stuck=False, why=why,
                                cure=())
 
 
-def _kept(found: dg.Diagnosis, why: str,
-          observed: activity.Observed | None = None) -> dg.Diagnosis:
+def _kept(found: diagnosis.Diagnosis, why: str,
+          observed: activity.Observed | None = None) -> diagnosis.Diagnosis:
     """Forgotten, and the server may have used the copy for a moment."""
     swap = found.swap
     assert swap is not None
     other = observed and observed.volumes.get(swap.copy.id)
-    if other and other.quiet_s < dg.STILL_S:
+    if other and other.quiet_s < diagnosis.STILL_S:
         return dataclasses.replace(found, forgotten=False, why=(
             f'{why}, but the copy had a request {other.quiet_s:.0f} s ago'))
     return dataclasses.replace(found, forgotten=True, stuck=False, why=why,

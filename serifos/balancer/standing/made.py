@@ -8,11 +8,11 @@ from collections.abc import Mapping
 import dataclasses
 from typing import Any
 
-from serifos.facts import journal as jn
+from serifos.facts import journal
 from serifos.facts import times
 from serifos.plan.asked import undo
 
-_MOVED = (*jn.MOVED, 'timeout')
+_MOVED = (*journal.MOVED, 'timeout')
 """Results after which a volume may be elsewhere, as last_moves has it."""
 
 
@@ -31,7 +31,7 @@ class Carried:
     ended_at: float
 
 
-def carried(entries: Iterable[jn.Entry], plan_id: str) -> Carried:
+def carried(entries: Iterable[journal.Entry], plan_id: str) -> Carried:
     """What was carried out of a plan."""
     asked: dict[str, Mapping[str, Any]] = {}
     ended: dict[str, tuple[str, float]] = {}

@@ -7,15 +7,15 @@ from collections.abc import Collection
 from collections.abc import Iterator
 
 from serifos.facts import activity
-from serifos.facts import cluster as cl
+from serifos.facts import cluster
 from serifos.facts import fields
-from serifos.facts import inventory as inv
+from serifos.facts.inventory import Inventory
 from serifos.facts import names
 from serifos.facts import settings
 from serifos.plan import eligibility
 
 
-def hindrances(inventory: inv.Inventory, found: cl.Cluster,
+def hindrances(inventory: Inventory, found: cluster.Cluster,
                models: Collection[str], least: int,
                over: Collection[str] = ()) -> Iterator[str]:
     """Why nothing may be moved now, a sentence each.
@@ -34,14 +34,14 @@ def hindrances(inventory: inv.Inventory, found: cl.Cluster,
     lively = [pool for pool in found.pools
               if pool.state == 'up' and pool.model in models]
     if len(lively) < least:
-        touched = sum(pool.state == cl.TOUCHED for pool in found.pools)
+        touched = sum(pool.state == cluster.TOUCHED for pool in found.pools)
         yield (f'{len(lively)} of {len(found.pools)} pools are up, seen by '
                'telemetry and have a model'
-               + f', {touched} are {cl.TOUCHED}' * bool(touched)
+               + f', {touched} are {cluster.TOUCHED}' * bool(touched)
                + f'; moves need {least}.')
 
 
-def in_flight(inventory: inv.Inventory,
+def in_flight(inventory: Inventory,
               over: Collection[str] = ()) -> Iterator[str]:
     """The migrations under way, ours or others', a sentence each.
 
@@ -63,15 +63,15 @@ def in_flight(inventory: inv.Inventory,
                    f'{record.status}.')
 
 
-def gaps(inventory: inv.Inventory, observed: activity.Observed,
-         found: cl.Cluster) -> Iterator[str]:
+def gaps(inventory: Inventory, observed: activity.Observed,
+         found: cluster.Cluster) -> Iterator[str]:
     """What is unknown and therefore left out of a plan, a sentence each."""
     named = {stats.name: stats.model for stats in inventory.pools}
     for unread in inventory.unread:
         yield unread.sentence()
     yield from settings.faults(inventory)
     for pool in found.pools:
-        if pool.state == cl.UNSEEN:
+        if pool.state == cluster.UNSEEN:
             yield (f'Pool {pool.name} is left out: '
                    f'{observed.problems[pool.name]}')
         elif pool.name in observed.problems:

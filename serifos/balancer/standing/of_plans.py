@@ -10,8 +10,8 @@ import dataclasses
 from typing import NamedTuple
 
 from serifos.balancer.moving import changes
-from serifos.facts import journal as jn
-from serifos.plan import plan as pl
+from serifos.facts import journal
+from serifos.plan.plan import Plan
 
 VALID, SUPERSEDED, EXPIRED = 'valid', 'superseded', 'expired'
 UNDER_WAY, CARRIED_OUT = 'under way', 'carried out'
@@ -39,7 +39,7 @@ class Standing:
     :param approved_by: None where nobody did, or it was cancelled
     """
 
-    plan: pl.Plan
+    plan: Plan
     state: str
     outcomes: Mapping[str, Became]
     approved_by: str | None = None
@@ -47,14 +47,14 @@ class Standing:
     @property
     def made(self) -> int:
         """How many of its moves succeeded."""
-        return sum(each.result in jn.MOVED
+        return sum(each.result in journal.MOVED
                    for each in self.outcomes.values())
 
 
-def standings(plans: Iterable[pl.Plan], entries: Sequence[jn.Entry],
+def standings(plans: Iterable[Plan], entries: Sequence[journal.Entry],
               now: float) -> list[Standing]:
     """What became of plans, the newest first."""
-    of_plan, approved = _outcomes(entries), jn.approvals(entries)
+    of_plan, approved = _outcomes(entries), journal.approvals(entries)
     newest_first = sorted(plans, key=lambda plan: (
         plan.created_at, plan.id), reverse=True)
     found: list[Standing] = []
@@ -64,7 +64,8 @@ def standings(plans: Iterable[pl.Plan], entries: Sequence[jn.Entry],
         if '' in results:
             state = UNDER_WAY
         elif plan.moves and sum(
-                result in jn.MOVED for result in results) >= len(plan.moves):
+                result in journal.MOVED
+                for result in results) >= len(plan.moves):
             state = CARRIED_OUT
         elif plan.expires_at <= now:
             state = EXPIRED
@@ -76,7 +77,7 @@ def standings(plans: Iterable[pl.Plan], entries: Sequence[jn.Entry],
     return found
 
 
-def _outcomes(entries: Iterable[jn.Entry]
+def _outcomes(entries: Iterable[journal.Entry]
               ) -> dict[str, dict[str, Became]]:
     """Plan → volume → what became of its last request."""
     asked: dict[str, str] = {}
@@ -93,7 +94,7 @@ def _outcomes(entries: Iterable[jn.Entry]
     return found
 
 
-def restore(outcome: jn.Entry) -> tuple[str, ...]:
+def restore(outcome: journal.Entry) -> tuple[str, ...]:
     """The commands that make changes again that Cinder undid."""
     facts = outcome.facts
     return (*changes.commands(

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 import dataclasses
 from types import MappingProxyType
 
-from serifos.balancer import settings as sg
+from serifos.balancer.settings import BalancerSettings
 from serifos.facts import fields
-from serifos.facts import journal as jn
+from serifos.facts import journal
 from serifos.facts import times
 
 ROUND_S = 60.0
@@ -72,7 +72,7 @@ class Status:
         return self.next_s is not None and self.next_s < -ROUND_S
 
     @classmethod
-    def of(cls, settings: sg.BalancerSettings, entries: Sequence[jn.Entry],
+    def of(cls, settings: BalancerSettings, entries: Sequence[journal.Entry],
            observed_at: float | None, now: float,
            gib_per_s: Mapping[str, float] = MappingProxyType({})) -> Status:
         """The status of a balancer of these settings.
@@ -91,21 +91,21 @@ class Status:
         return cls(
             settings.mode, observed_s,
             None if observed_s is None else settings.interval_s - observed_s,
-            _paused(entries), jn.failures_in_a_row(entries),
+            _paused(entries), journal.failures_in_a_row(entries),
             tuple(_waits(settings, entries, now)),
             tuple(_in_flight(entry, now, gib_per_s.get(
                 entry.facts['volume']))
-                for entry in jn.open_moves(entries)),
+                for entry in journal.open_moves(entries)),
             done, _moved_gib(entries, now - _DAY_S),
-            len(jn.back_offs(entries, now)))
+            len(journal.back_offs(entries, now)))
 
 
-def _paused(entries: Sequence[jn.Entry]) -> tuple[str, str] | None:
-    found = jn.pause(entries)
+def _paused(entries: Sequence[journal.Entry]) -> tuple[str, str] | None:
+    found = journal.pause(entries)
     return None if found is None else (found.facts['reason'], found.at)
 
 
-def _waits(settings: sg.BalancerSettings, entries: Sequence[jn.Entry],
+def _waits(settings: BalancerSettings, entries: Sequence[journal.Entry],
            now: float) -> Iterable[str]:
     closed = settings.pace.closed(now)
     if closed is not None:
@@ -113,13 +113,13 @@ def _waits(settings: sg.BalancerSettings, entries: Sequence[jn.Entry],
     full = settings.pace.exceeded(0.0, entries, now)
     if full is not None:
         yield full
-    ended_s = now - jn.last_outcome(entries)
+    ended_s = now - journal.last_outcome(entries)
     if ended_s < settings.settle_s:
         yield (f'the last migration ended {ended_s:.0f} s ago, and '
                f'{settings.settle_s:.0f} s are waited for')
 
 
-def _in_flight(asked: jn.Entry, now: float,
+def _in_flight(asked: journal.Entry, now: float,
                gib_per_s: float | None) -> InFlight:
     facts = asked.facts
     since_s = now - times.parse(asked.at)
@@ -134,7 +134,7 @@ def _in_flight(asked: jn.Entry, now: float,
         bool(gib_per_s))
 
 
-def _moved_gib(entries: Sequence[jn.Entry], since: float) -> float:
+def _moved_gib(entries: Sequence[journal.Entry], since: float) -> float:
     asked: dict[str, float] = {}
     found = 0.0
     for entry in entries:
@@ -142,6 +142,6 @@ def _moved_gib(entries: Sequence[jn.Entry], since: float) -> float:
         if entry.kind == 'request':
             asked[volume] = entry.facts['size_gib']
         elif entry.kind == 'outcome' and entry.facts['result'] in (
-                jn.MOVED) and times.parse(entry.at) > since:
+                journal.MOVED) and times.parse(entry.at) > since:
             found += asked.pop(volume, 0.0)
     return found

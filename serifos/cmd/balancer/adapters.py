@@ -19,19 +19,19 @@ from oslo_config import cfg
 
 from serifos.balancer import outcome
 from serifos.balancer import pace
-from serifos.balancer import settings as sg
+from serifos.balancer.settings import BalancerSettings
 from serifos.cloud import api_views
 from serifos.cloud import client
 from serifos.cloud import nova as nova_client
 from serifos.conf import balancer
 from serifos.conf import telemetry as options
 from serifos.database import connection
-from serifos.database import plans as pn
+from serifos.database.plans import Plans
 from serifos import errors
 from serifos.facts import activity
 from serifos.facts import bounds
-from serifos.facts import cluster as cl
-from serifos.facts import hot_by as hb
+from serifos.facts.cluster import Cluster
+from serifos.facts import hot_by
 from serifos.facts import servers
 from serifos.files import documents
 from serifos.plan import limits
@@ -54,7 +54,7 @@ history of what happened between two rounds."""
 
 
 def settings(conf: cfg.ConfigOpts,
-             window_s: float | None = None) -> sg.BalancerSettings:
+             window_s: float | None = None) -> BalancerSettings:
     """The settings from [serifos], [balancer] and [telemetry].
 
     :param window_s: in place of [telemetry] window
@@ -67,7 +67,7 @@ def settings(conf: cfg.ConfigOpts,
         raise errors.InputError(
             f'A window of {window_s:g} s cannot be used; give from 30 s '
             f'to {options.MOST_WINDOW_S} s, a week.')
-    return sg.BalancerSettings(
+    return BalancerSettings(
         pathlib.Path(conf.serifos.state_dir),
         pathlib.Path(conf.serifos.models_dir),
         bounded,
@@ -84,7 +84,7 @@ def settings(conf: cfg.ConfigOpts,
         planner=said.planner, auto=said.mode != 'advise',
         approved_only=said.mode == 'approve', batch=said.batch,
         parallel=said.parallel, hold=said.hold,
-        demand=demand.Demand(said.demand_slots, said.hot_by == hb.BUSY),
+        demand=demand.Demand(said.demand_slots, said.hot_by == hot_by.BUSY),
         history_s=float(said.window), mend_at_once=said.mend_at_once,
         interval_s=said.interval, window_s=window_s,
         settle_s=window_s if said.settle is None else said.settle,
@@ -96,7 +96,7 @@ def settings(conf: cfg.ConfigOpts,
         excluded_projects=frozenset(said.excluded_projects))
 
 
-def cluster(conf: cfg.ConfigOpts, path: str | None) -> cl.Cluster:
+def cluster(conf: cfg.ConfigOpts, path: str | None) -> Cluster:
     """The observation in a file, None for that of the balancer.
 
     :raises InputError: where it cannot be read
@@ -144,7 +144,7 @@ def _limits_of(conf: cfg.ConfigOpts) -> limits.Limits:
         horizon_s=said.horizon or None, hot_ratio=said.hot_ratio,
         max_fill=said.max_fill,
         capacity_horizon_s=said.capacity_horizon or None,
-        hot_by=hb.LATENCY if said.hot_by == hb.BUSY else said.hot_by)
+        hot_by=hot_by.LATENCY if said.hot_by == hot_by.BUSY else said.hot_by)
 
 
 def lock_url(conf: cfg.ConfigOpts) -> str:
@@ -169,12 +169,12 @@ def database(conf: cfg.ConfigOpts) -> connection.Database:
     return connection.Database(url, database_options(conf))
 
 
-def plans(conf: cfg.ConfigOpts) -> pn.Plans:
+def plans(conf: cfg.ConfigOpts) -> Plans:
     """The plans, in the database of the journal.
 
     :raises InputError: where its URL is invalid
     """
-    return pn.Plans(database(conf))
+    return Plans(database(conf))
 
 
 def database_options(conf: cfg.ConfigOpts) -> dict[str, object]:

@@ -27,7 +27,7 @@ from serifos.facts import times
 from serifos.plan.affinity import torn
 from serifos.plan.asked import usable
 from serifos.plan import evacuate
-from serifos.plan import plan as pl
+from serifos.plan.plan import Move
 from serifos.plan import text
 from serifos.report.plan import steps
 from serifos.report.plan import text as report
@@ -41,7 +41,7 @@ class Acting(verb.Asks):
         verb.add_window(parser)
         return parser
 
-    def carry_out(self, balancer: rounds.Balancer, moves: Sequence[pl.Move],
+    def carry_out(self, balancer: rounds.Balancer, moves: Sequence[Move],
                   plan_id: str, seen: observer.Observation) -> None:
         outcomes: list[outcome.Outcome] = []
         unmade = batch.Unmade(batch.devices_of(seen.cluster),

@@ -15,7 +15,8 @@ from serifos.cmd.balancer import judging
 from serifos.cmd import lookup
 from serifos.cmd import options
 from serifos.cmd import output
-from serifos.facts import cluster as cl
+from serifos.facts.cluster import Pool
+from serifos.facts.cluster import Volume
 from serifos.plan.outlook import explaining
 from serifos.report.plan import explained
 from serifos.report.plan import explanation
@@ -55,28 +56,28 @@ class Explain(app.Fails, command.Command):
         output.write(parsed_args, document)
         output.show(parsed_args, document, lambda: of(found, judged), *(
             (document['goals'], explained.GOALS)
-            if isinstance(found, cl.Volume)
+            if isinstance(found, Volume)
             else (document['active_volumes'], explained.VOLUMES)))
 
 
-def of(found: cl.Pool | cl.Volume, judged: judging.Judged) -> str:
+def of(found: Pool | Volume, judged: judging.Judged) -> str:
     """What is to be said of a pool or a volume.
 
     :param judged: the plan of now
     """
     seen, state = judged.seen, judged.state
-    if isinstance(found, cl.Volume):
+    if isinstance(found, Volume):
         return volume.text(seen, explaining.part(state, found.id))
     return explanation.pool(seen, found.name,
                             explaining.heat(state, found.name),
                             explaining.parts(state, found.name))
 
 
-def _document(found: cl.Pool | cl.Volume,
+def _document(found: Pool | Volume,
               judged: judging.Judged) -> dict[str, Any]:
     """The same for programs."""
     seen, state = judged.seen, judged.state
-    if isinstance(found, cl.Volume):
+    if isinstance(found, Volume):
         return explained.volume(seen, explaining.part(state, found.id))
     return explained.pool(seen, found.name,
                           explaining.heat(state, found.name),

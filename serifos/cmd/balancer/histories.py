@@ -9,29 +9,31 @@ import time
 
 from oslo_config import cfg
 
-from serifos.balancer.achieved import pools as ac
+from serifos.balancer.achieved.pools import Achieved
 from serifos.balancer import join
 from serifos.balancer import past
-from serifos.balancer import recorder as rr
+from serifos.balancer.recorder import Recorder
 from serifos.balancer import space
 from serifos.cmd.balancer import adapters
 from serifos.database import connection
 from serifos.database.history import slots as tiers
-from serifos.database.history import store as st
+from serifos.database.history.store import Store
+from serifos.database.history.store import TIERS
 from serifos.database import homes
 from serifos.database import journal
 from serifos.database import pool_errors
-from serifos.database import space as sp
+from serifos.database.space import Space
 from serifos import errors
 from serifos.facts import activity
-from serifos.facts import cluster as cl
-from serifos.facts import history as hs
-from serifos.facts import journal as jn
+from serifos.facts.cluster import Cluster
+from serifos.facts.history import History
+from serifos.facts.journal import last_moves
 from serifos.facts import pool_errors as errors_of_pools
 from serifos.facts import times
 from serifos.files import owners
-from serifos.plan.loads import slots as sl
-from serifos.telemetry.history import remembered as rm
+from serifos.plan.loads.slots import Slots
+from serifos.telemetry.history.remembered import Memory
+from serifos.telemetry.history.remembered import Remembered
 from serifos.telemetry import scrape
 from serifos.telemetry import window
 
@@ -42,7 +44,7 @@ _SETTLED_S = 900
 the granularities of Gnocchi."""
 
 
-def store(conf: cfg.ConfigOpts) -> st.Store:
+def store(conf: cfg.ConfigOpts) -> Store:
     """The database of the history, from [history].
 
     :raises InputError: where its URL is invalid
@@ -52,8 +54,8 @@ def store(conf: cfg.ConfigOpts) -> st.Store:
     url = said.connection or (
         f'sqlite:///{pathlib.Path(conf.serifos.state_dir).absolute()}'
         '/history.sqlite')
-    minute, five, hour = (tier.step_s for tier in st.TIERS)
-    return st.Store(
+    minute, five, hour = (tier.step_s for tier in TIERS)
+    return Store(
         connection.Database(url, options, connection.HISTORY),
         (tiers.Tier(minute, said.hours_of_minutes * _HOUR),
          tiers.Tier(five, said.days_of_five_minutes * _DAY),
@@ -73,20 +75,20 @@ def growth_in(database: connection.Database,
               horizon_s: float) -> space.Growth:
     """What tells how fast pools fill, by what is kept in a database."""
     kept = database, 2 * horizon_s
-    return space.Growth(sp.Space(*kept), homes.Homes(*kept), horizon_s)
+    return space.Growth(Space(*kept), homes.Homes(*kept), horizon_s)
 
 
-def achieved(conf: cfg.ConfigOpts) -> ac.Achieved:
+def achieved(conf: cfg.ConfigOpts) -> Achieved:
     """What holds predictions against what pools show.
 
     :raises InputError: where the database's URL is invalid
     """
     database = store(conf).database
-    return ac.Achieved(pool_errors.PoolErrors(database),
-                       database.file is not None)
+    return Achieved(pool_errors.PoolErrors(database),
+                    database.file is not None)
 
 
-def hours(conf: cfg.ConfigOpts, cluster: cl.Cluster) -> errors_of_pools.Hours:
+def hours(conf: cfg.ConfigOpts, cluster: Cluster) -> errors_of_pools.Hours:
     """The errors of pools before an observation; none if not known.
 
     Root reads it as the owner of state_dir.
@@ -100,7 +102,7 @@ def hours(conf: cfg.ConfigOpts, cluster: cl.Cluster) -> errors_of_pools.Hours:
         return {}
 
 
-def observed_at(cluster: cl.Cluster) -> float:
+def observed_at(cluster: Cluster) -> float:
     """When an observation was made, s of the epoch; now if unknown."""
     try:
         return times.parse(cluster.observed_at)
@@ -109,17 +111,17 @@ def observed_at(cluster: cl.Cluster) -> float:
 
 
 def recorder(conf: cfg.ConfigOpts,
-             source: activity.Telemetry) -> rr.Recorder | None:
+             source: activity.Telemetry) -> Recorder | None:
     """What keeps the history; None where the source has it by itself."""
     if isinstance(source, scrape.Scrape):
-        return rr.Recorder(
+        return Recorder(
             store(conf), source,
             window.STALE_INTERVALS * conf.telemetry.interval,
             adapters.kept_s(conf))
-    return None if hasattr(source, 'read') else rr.Recorder(store(conf))
+    return None if hasattr(source, 'read') else Recorder(store(conf))
 
 
-def history(conf: cfg.ConfigOpts, source: activity.Telemetry) -> hs.History:
+def history(conf: cfg.ConfigOpts, source: activity.Telemetry) -> History:
     """Where the past is read: from the source, else from the database.
 
     :raises InputError: where the database's URL is invalid
@@ -129,7 +131,7 @@ def history(conf: cfg.ConfigOpts, source: activity.Telemetry) -> hs.History:
     return source
 
 
-def read(conf: cfg.ConfigOpts) -> hs.History:
+def read(conf: cfg.ConfigOpts) -> History:
     """The same for who only reads; no exporter has to be known.
 
     :raises InputError: where the configuration cannot be used
@@ -138,8 +140,8 @@ def read(conf: cfg.ConfigOpts) -> hs.History:
         conf, adapters.telemetry(conf))
 
 
-def slots(conf: cfg.ConfigOpts, cluster: cl.Cluster,
-          say: Callable[[str], None]) -> sl.Slots | None:
+def slots(conf: cfg.ConfigOpts, cluster: Cluster,
+          say: Callable[[str], None]) -> Slots | None:
     """What the volumes of an observation did before it, as plans take it.
 
     Root reads them as the owner of state_dir.
@@ -160,23 +162,23 @@ def slots(conf: cfg.ConfigOpts, cluster: cl.Cluster,
         return None
 
 
-def _places(conf: cfg.ConfigOpts, kept: hs.History,
-            cluster: cl.Cluster) -> list[activity.MeasuredVolume]:
+def _places(conf: cfg.ConfigOpts, kept: History,
+            cluster: Cluster) -> list[activity.MeasuredVolume]:
     """Where the volumes are, as far as the source has to know that."""
-    if isinstance(kept, st.Store):
+    if isinstance(kept, Store):
         return [activity.MeasuredVolume(volume.id, volume.id, volume.pool)
                 for volume in cluster.volumes]
-    moved = jn.last_moves(journal.Journal(
+    moved = last_moves(journal.Journal(
         adapters.database(conf), time.time).entries())
     wanted = {volume.id for volume in cluster.volumes}
     return [place for place in join.places(
         adapters.cinder(conf).inventory(), moved) if place.volume in wanted]
 
 
-def remembered(conf: cfg.ConfigOpts, kept: hs.History | None,
-               memory: rm.Memory) -> hs.History | None:
+def remembered(conf: cfg.ConfigOpts, kept: History | None,
+               memory: Memory) -> History | None:
     """The same for round after round, where reading it takes long."""
-    if kept is None or isinstance(kept, st.Store):
+    if kept is None or isinstance(kept, Store):
         return kept
-    return rm.Remembered(kept, memory, time.time, max(
+    return Remembered(kept, memory, time.time, max(
         _SETTLED_S, 3 * conf.telemetry.gnocchi_granularity))

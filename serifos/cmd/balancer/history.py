@@ -21,9 +21,9 @@ from serifos.cmd import output
 from serifos.database.history import store
 from serifos import errors
 from serifos.facts import activity
-from serifos.facts import history as hs
-from serifos.facts import journal as jn
-from serifos.facts import pool_errors as pe
+from serifos.facts import history
+from serifos.facts import journal
+from serifos.facts import pool_errors
 from serifos.plan import eligibility
 
 
@@ -87,8 +87,8 @@ class History(verb.Verb):
         output.show(parsed_args, series.documents(found),
                     lambda: f'{_told(found, past)}\n')
 
-    def _activity(self, past: hs.History,
-                  parsed_args: argparse.Namespace) -> hs.Series:
+    def _activity(self, past: history.History,
+                  parsed_args: argparse.Namespace) -> history.Series:
         days = 1.0 if parsed_args.days is None else parsed_args.days
         step_s = parsed_args.step
         if step_s is None:
@@ -110,7 +110,7 @@ class History(verb.Verb):
         past = self.past()
         inventory = adapters.cinder(self.app.conf).inventory()
         print(history_file.write(
-            parsed_args.out, past, inventory, jn.last_moves(
+            parsed_args.out, past, inventory, journal.last_moves(
                 self.journal().entries()), seconds, step_s))
 
     def _show_pools(self, parsed_args: argparse.Namespace) -> None:
@@ -120,7 +120,7 @@ class History(verb.Verb):
                 '--pools shows pools by hours; give no --volume and no --step '
                 'with it.')
         days = 1.0 if parsed_args.days is None else parsed_args.days
-        now, seconds = time.time(), spans.seconds(days, pe.HOUR_S)
+        now, seconds = time.time(), spans.seconds(days, pool_errors.HOUR_S)
         achieved = histories.achieved(self.app.conf)
         its = pools.read(achieved.kept, now, now - seconds, parsed_args.what)
         of = 'pools' if parsed_args.what is None else (
@@ -132,7 +132,7 @@ class History(verb.Verb):
             'keeps how far pools are from their models.\n',
             names=pools.NAMES)
 
-    def past(self) -> hs.History:
+    def past(self) -> history.History:
         """Where the past is read.
 
         :raises InputError: where the configuration cannot be used
@@ -140,12 +140,12 @@ class History(verb.Verb):
         return histories.read(self.app.conf)
 
     def _place(self, volume: str,
-               past: hs.History) -> activity.MeasuredVolume:
+               past: history.History) -> activity.MeasuredVolume:
         """Where a volume is, as far as the source has to know that."""
         if isinstance(past, store.Store):
             return activity.MeasuredVolume(volume, volume, '')
         inventory = adapters.cinder(self.app.conf).inventory()
-        found = [place for place in join.places(inventory, jn.last_moves(
+        found = [place for place in join.places(inventory, journal.last_moves(
             self.journal().entries())) if place.volume == volume]
         if not found:
             raise errors.InputError(f'Cinder has no volume {volume}.')
@@ -161,10 +161,10 @@ class History(verb.Verb):
                    ][-parsed_args.last:]
         output.show(parsed_args, [entry.to_json() for entry in entries],
                     lambda: f'{migrations.text(entries)}\n',
-                    names=jn.Entry.names())
+                    names=journal.Entry.names())
 
 
-def _told(found: hs.Series, past: hs.History) -> str:
+def _told(found: history.Series, past: history.History) -> str:
     if found.seconds.any():
         return series.text(found)
     if isinstance(past, store.Store) and not past.until():
@@ -275,17 +275,17 @@ class Resume(verb.Verb):
     """
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
-        journal = self.journal()
-        mark = journal.mark()  # what is missing is noted by now
-        pause, doubt = (ask(journal.entries()) for ask in (
-            jn.pause, jn.doubt))
+        kept = self.journal()
+        mark = kept.mark()  # what is missing is noted by now
+        pause, doubt = (ask(kept.entries()) for ask in (
+            journal.pause, journal.doubt))
         if pause is None:
             print('The balancer is not paused.')
             return
-        journal.write('resume', reason='serifos-balancer resume')
+        kept.write('resume', reason='serifos-balancer resume')
         print(f'The balancer paused at {pause.at}: {pause.facts["reason"]}.')
         if doubt is not None:
-            print(f'Accepted: the journal {journal.database.name}, identity '
+            print(f'Accepted: the journal {kept.database.name}, identity '
                   f'{mark.journal}, with {mark.entry} entries. Whatever it '
                   'does not know is lost: volumes may be moved again that '
                   'were moved or failed before, and plans have to be made '

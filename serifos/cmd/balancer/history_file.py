@@ -8,8 +8,8 @@ import time
 
 from serifos.balancer import join
 from serifos import errors
-from serifos.facts import history as hs
-from serifos.facts import inventory as inv
+from serifos.facts.history import History
+from serifos.facts.inventory import Inventory
 from serifos.files import atomic
 from serifos.files import history_csv
 
@@ -17,7 +17,7 @@ _AT_ONCE = 1_000_000
 """Slots of volumes that are read at once."""
 
 
-def write(path: str, past: hs.History, inventory: inv.Inventory,
+def write(path: str, past: History, inventory: Inventory,
           moved_at: Mapping[str, float], seconds: float,
           step_s: int) -> str:
     """Writes the last seconds in whole slots, without copies of migrations.

@@ -20,15 +20,15 @@ from serifos.cmd.balancer import adapters
 from serifos.cmd.balancer import histories
 from serifos.database import journal
 from serifos import errors
-from serifos.facts import cluster as cl
+from serifos.facts.cluster import Cluster
 from serifos.facts import hot_by
 from serifos.files import owners
-from serifos.model import model as mm
-from serifos.plan import limits as lm
-from serifos.plan.loads import slots as sl
-from serifos.plan.outlook import outlook as ol
-from serifos.plan import plan as pl
-from serifos.plan import state as st
+from serifos.model.model import Model
+from serifos.plan.limits import Limits
+from serifos.plan.loads.slots import Slots
+from serifos.plan.outlook.outlook import Outlook
+from serifos.plan.plan import Plan
+from serifos.plan.state import State
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,29 +38,29 @@ class Judged:
     :param slots: what volumes did over days; None where the present counts
     """
 
-    plan: pl.Plan
-    cluster: cl.Cluster
-    limits: lm.Limits
-    models: Mapping[str, mm.Model]
-    slots: sl.Slots | None
+    plan: Plan
+    cluster: Cluster
+    limits: Limits
+    models: Mapping[str, Model]
+    slots: Slots | None
 
     @functools.cached_property
-    def seen(self) -> ol.Outlook:
+    def seen(self) -> Outlook:
         """What the plan comes to."""
         return outlook.outlook(self.plan, self.cluster, self.limits,
                                self.models, self.slots)
 
     @functools.cached_property
-    def state(self) -> st.State:
+    def state(self) -> State:
         """What the plan begins with."""
         return planning.state(self.cluster, self.limits, self.models,
                               self.slots)
 
 
-def judged(conf: cfg.ConfigOpts, cluster: cl.Cluster,
-           models: Mapping[str, mm.Model], say: Callable[[str], None],
-           limits: lm.Limits | None = None, planner: str | None = None,
-           made: pl.Plan | None = None) -> Judged:
+def judged(conf: cfg.ConfigOpts, cluster: Cluster,
+           models: Mapping[str, Model], say: Callable[[str], None],
+           limits: Limits | None = None, planner: str | None = None,
+           made: Plan | None = None) -> Judged:
     """A plan for a cluster, as a round makes one of this observation alone.
 
     What is too large for the bounds of rounds stays, and copies take as long
@@ -104,8 +104,8 @@ def judged(conf: cfg.ConfigOpts, cluster: cl.Cluster,
     return Judged(plan, cluster, limits, models, slots)
 
 
-def _at_learnt_rates(conf: cfg.ConfigOpts, limits: lm.Limits,
-                     say: Callable[[str], None]) -> lm.Limits:
+def _at_learnt_rates(conf: cfg.ConfigOpts, limits: Limits,
+                     say: Callable[[str], None]) -> Limits:
     """The limits as rounds have them, as far as the journal can be read."""
     settings = adapters.settings(conf)
     kept = journal.Journal(adapters.database(conf), time.time)

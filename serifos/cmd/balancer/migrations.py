@@ -11,16 +11,16 @@ from serifos.balancer.achieved import moves as followed
 from serifos.balancer.moving import changes
 from serifos.balancer.standing import of_plans
 from serifos.facts import fields
-from serifos.facts import journal as jn
+from serifos.facts.journal import Entry
 
 
-def text(entries: Sequence[jn.Entry]) -> str:
+def text(entries: Sequence[Entry]) -> str:
     """A line for each entry."""
     return '\n'.join(f'{entry.at}  {entry.kind:8}  {_said(entry)}'
                      for entry in entries) or 'No migration was requested yet.'
 
 
-def _said(entry: jn.Entry) -> str:
+def _said(entry: Entry) -> str:
     facts = dict(entry.facts)
     volume = facts.pop('volume', '')
     if entry.kind == 'request':

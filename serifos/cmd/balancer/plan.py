@@ -19,11 +19,11 @@ from serifos.cmd import options as verb_options
 from serifos.cmd import output
 from serifos.conf import balancer as options
 from serifos import errors
-from serifos.facts import cluster as cl
+from serifos.facts.cluster import Cluster
 from serifos.facts import hot_by
 from serifos.facts import times
 from serifos.files import documents
-from serifos.plan import plan as pl
+from serifos.plan.plan import Move
 from serifos.report.plan import text
 
 
@@ -108,12 +108,12 @@ class Plan(app.Fails, command.Command):
                 '' if why is None else '\n' + explain.of(why, judged))
 
         output.show(parsed_args, document, told, document['moves'],
-                    pl.Move.names())
+                    Move.names())
         if plan.unexplained and not judged.limits.trust_models:
             self.exit_code = errors.UNEXPLAINED
 
 
-def _age(cluster: cl.Cluster, conf: cfg.ConfigOpts
+def _age(cluster: Cluster, conf: cfg.ConfigOpts
          ) -> tuple[float | None, float]:
     """How old the observation is, and from when on that is told, s."""
     try:

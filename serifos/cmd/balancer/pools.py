@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import dataclasses
 from typing import Any
 
-from serifos.facts import pool_errors as pe
+from serifos.facts import pool_errors
 from serifos.facts import times
 from serifos.report import table
 
@@ -26,7 +26,7 @@ class Pool:
     """
 
     name: str
-    hours: Sequence[pe.Hour]
+    hours: Sequence[pool_errors.Hour]
     drifting: str | None
 
     def document(self) -> dict[str, Any]:
@@ -39,11 +39,12 @@ class Pool:
                      'outside': _OUTSIDE[hour.far]} for hour in self.hours]}
 
     def row(self) -> tuple[object, ...]:
-        return (self.name, len(self.hours), *_figures(pe.together(self.hours)),
+        return (self.name, len(self.hours),
+                *_figures(pool_errors.together(self.hours)),
                 sum(hour.far != 0 for hour in self.hours), self.drifting)
 
 
-def read(kept: pe.PoolErrors, now: float, begin: float,
+def read(kept: pool_errors.PoolErrors, now: float, begin: float,
          name: str | None) -> list[Pool]:
     """The pools that were seen.
 
@@ -52,14 +53,15 @@ def read(kept: pe.PoolErrors, now: float, begin: float,
     :param name: of the only pool that is wanted, None for all
     :raises SerifosError: where they cannot be read
     """
-    found = kept.hours(min(begin, now - pe.PROVES_S), now)
+    found = kept.hours(min(begin, now - pool_errors.PROVES_S), now)
     proving = {pool: [hour for hour in hours
-                      if hour.begin >= now - pe.PROVES_S]
+                      if hour.begin >= now - pool_errors.PROVES_S]
                for pool, hours in found.items()}
-    return [Pool(pool, shown, pe.drifting(proving[pool], now))
+    return [Pool(pool, shown, pool_errors.drifting(proving[pool], now))
             for pool, hours in sorted(found.items())
             if name in (None, pool) and (shown := [
-                hour for hour in hours if hour.begin + pe.HOUR_S > begin])]
+                hour for hour in hours
+                if hour.begin + pool_errors.HOUR_S > begin])]
 
 
 def text(pools: Sequence[Pool], name: str | None) -> str:
@@ -82,11 +84,11 @@ def text(pools: Sequence[Pool], name: str | None) -> str:
         f'{pool.name}: {pool.drifting or "it does not drift"}.'))
 
 
-def _figures(hour: pe.Hour) -> tuple[object, ...]:
+def _figures(hour: pool_errors.Hour) -> tuple[object, ...]:
     return (hour.mean_seen_us / 1e3, hour.mean_predicted_us / 1e3,
             table.percent(_error(hour), '+.1f'))
 
 
-def _error(hour: pe.Hour) -> float:
+def _error(hour: pool_errors.Hour) -> float:
     """How far the mean of what was seen is above that of predictions."""
     return hour.mean_seen_us / hour.mean_predicted_us - 1

@@ -25,7 +25,7 @@ from serifos.cmd import log_lines
 from serifos.cmd import output
 from serifos.database import rounds as counted
 from serifos import errors
-from serifos.facts import cluster as cl
+from serifos.facts.cluster import Volume
 from serifos.plan import recent
 from serifos.report import observation
 from serifos.telemetry.history import remembered
@@ -68,7 +68,7 @@ class Observe(verb.Verb):
             parsed_args, document, lambda: observation.text(seen.cluster)
             + f'Written to {balancer.settings.cluster_file}.\n',
             document['volumes'],
-            [field.name for field in dataclasses.fields(cl.Volume)])
+            [field.name for field in dataclasses.fields(Volume)])
 
 
 class Run(verb.Verb):

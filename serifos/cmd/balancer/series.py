@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from serifos.facts import history as hs
+from serifos.facts.history import Series
 from serifos.facts import times
 from serifos.report import table
 
@@ -20,7 +20,7 @@ _HEADER = ('slot', 'seen', 'reads/s', 'writes/s', 'KiB read/s',
            'KiB written/s', 'ms', 'outstanding')
 
 
-def documents(series: hs.Series) -> list[dict[str, Any]]:
+def documents(series: Series) -> list[dict[str, Any]]:
     """A document for each slot of the only volume; unknown is None."""
     columns = {name: getattr(series, name)[:, 0] for name in ACTIVITIES}
     return [{'at': times.text(begin), 'seconds': round(float(seen), 3),
@@ -30,14 +30,14 @@ def documents(series: hs.Series) -> list[dict[str, Any]]:
                 series.begins, series.seconds[:, 0]))]
 
 
-def text(series: hs.Series) -> str:
+def text(series: Series) -> str:
     """A table with a line a slot; of a run of unseen ones the first."""
     return table.as_text(table.Table(
         _HEADER, list(_rows(series)),
         f'{series.volumes[0]}, slots of {series.step_s} s'))
 
 
-def _rows(series: hs.Series) -> Iterator[tuple[object, ...]]:
+def _rows(series: Series) -> Iterator[tuple[object, ...]]:
     unseen = False
     for doc in documents(series):
         at, seconds, *figures = doc.values()

@@ -26,7 +26,7 @@ from waitress import server as waitress_server
 
 from serifos.balancer import leader
 from serifos.balancer import metrics
-from serifos.balancer.ready import findings as fd
+from serifos.balancer.ready import findings
 from serifos.cmd import app
 from serifos.cmd.balancer import adapters
 from serifos.cmd.balancer.cloud import live
@@ -34,7 +34,7 @@ from serifos.conf import scheduler
 from serifos.database import journal
 from serifos.database import rounds
 from serifos import errors
-from serifos.facts import cluster as cl
+from serifos.facts.cluster import Cluster
 from serifos.files import documents
 from serifos.files import owners
 
@@ -218,7 +218,7 @@ class Pages:
 
     def _why_unwell(self) -> str | None:
         try:
-            return '\n'.join(finding.text for finding in fd.observation(
+            return '\n'.join(finding.text for finding in findings.observation(
                 _read(self._conf), self._clock(),
                 scheduler.CLUSTER_MAX_AGE_S)) or None
         except errors.SerifosError as exc:
@@ -230,7 +230,7 @@ def _text(start: _Start, status: str, said: str) -> list[bytes]:
     return [f'{said}\n'.encode()]
 
 
-def _read(conf: cfg.ConfigOpts) -> cl.Cluster | None:
+def _read(conf: cfg.ConfigOpts) -> Cluster | None:
     file = live.file(conf)
     return documents.read_cluster(file) if file.exists() else None
 

@@ -11,7 +11,7 @@ from typing import Any
 from cliff import command
 
 from serifos.balancer import planning
-from serifos.balancer import settings as sg
+from serifos.balancer.settings import BalancerSettings
 from serifos.cmd import app
 from serifos.cmd.balancer import adapters
 from serifos.cmd.balancer import histories
@@ -105,7 +105,7 @@ class _Shown:
 
     loads: tuple[float, ...]
     share: float
-    settings: sg.BalancerSettings
+    settings: BalancerSettings
 
     def document(self, now: list[supported.Supported],
                  past: list[supported.Supported] | None) -> dict[str, Any]:

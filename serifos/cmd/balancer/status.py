@@ -12,10 +12,10 @@ import time
 from typing import Any
 
 from serifos.balancer import leader
-from serifos.balancer import plans as pn
-from serifos.balancer import settings as sg
+from serifos.balancer import plans
+from serifos.balancer.settings import BalancerSettings
 from serifos.balancer.standing import of_plans
-from serifos.balancer.standing import status as st
+from serifos.balancer.standing import status
 from serifos.cmd.balancer import adapters
 from serifos.cmd.balancer.cloud import standing
 from serifos.cmd.balancer import verb
@@ -23,10 +23,11 @@ from serifos.cmd.console import reading
 from serifos.cmd import output
 from serifos import errors
 from serifos.facts import clock_skew
-from serifos.facts import cluster as cl
-from serifos.facts import journal as jn
+from serifos.facts.cluster import Cluster
+from serifos.facts.journal import Entry
+from serifos.facts.journal import Leader
 from serifos.facts import times
-from serifos.report.plan import wording as wd
+from serifos.report.plan import wording
 from serifos.report import table
 
 
@@ -47,14 +48,14 @@ class _Looks(verb.Verb):
         output.write(parsed_args, document)
         output.show(parsed_args, document, text, names=names)
 
-    def settings(self) -> sg.BalancerSettings:
+    def settings(self) -> BalancerSettings:
         return adapters.settings(self.app.conf)
 
-    def entries(self, now: float) -> tuple[jn.Entry, ...]:
+    def entries(self, now: float) -> tuple[Entry, ...]:
         """Those of the journal, none of them in the future."""
         return clock_skew.corrected(self.journal().entries(), now)
 
-    def observed(self) -> cl.Cluster | None:
+    def observed(self) -> Cluster | None:
         """The last observation; None where there is none, which is said."""
         try:
             return adapters.cluster(self.app.conf, None)
@@ -78,12 +79,12 @@ class Status(_Looks):
             leader.has_ended(seen.lead.name)) else (None, None, None)
         self.show(parsed_args, {
             'leader': name, 'leads_since': since, 'leads_as': mode,
-            **dataclasses.asdict(seen.status)}, lambda: wd.lines(
+            **dataclasses.asdict(seen.status)}, lambda: wording.lines(
                 _status(seen.status, seen.lead, seen.cluster)))
 
 
-def _status(seen: st.Status, lead: jn.Leader | None,
-            cluster: cl.Cluster | None) -> Iterator[str]:
+def _status(seen: status.Status, lead: Leader | None,
+            cluster: Cluster | None) -> Iterator[str]:
     for name, said in standing.facts(seen, lead):
         yield f'{name:13} {said}'
     if seen.in_flight:
@@ -103,7 +104,8 @@ class Plans(_Looks):
 
 
 def _plans(found: Sequence[of_plans.Standing]) -> str:
-    return wd.lines([table.as_text(standing.plans(found))]) if found else (
+    return wording.lines(
+        [table.as_text(standing.plans(found))]) if found else (
         'No plan is stored.\n')
 
 
@@ -131,7 +133,7 @@ class Show(_Looks):
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         now, stored = time.time(), self.plans()
-        plan = pn.find(stored, parsed_args.plan)
+        plan = plans.find(stored, parsed_args.plan)
         others = [each for each in stored.every(self.say, now)
                   if each.id != plan.id]
         its = next(each for each in of_plans.standings(
@@ -143,39 +145,41 @@ class Show(_Looks):
                          'restore': [*restore]} for volume, (
                              result, reason, restore) in its.outcomes.items()
                 }},
-            lambda: wd.lines(_shown(its, self.observed())))
+            lambda: wording.lines(_shown(its, self.observed())))
 
 
 def _shown(its: of_plans.Standing,
-           cluster: cl.Cluster | None) -> Iterator[str]:
+           cluster: Cluster | None) -> Iterator[str]:
     plan = its.plan
-    yield from wd.wrapped(standing.became(its))
+    yield from wording.wrapped(standing.became(its))
     if not plan.moves:
         return
-    names = wd.volumes(cluster)
+    names = wording.volumes(cluster)
     yield ''
     yield table.as_text(table.Table(
         ('volume', 'GiB', 'from, ms', 'to, ms', 'what became of it'), [
-            (names.get(move.volume, wd.name(move.volume)),
-             float(move.size_gib), f'{wd.pool(move.source)} ' + wd.change(
+            (names.get(move.volume, wording.name(move.volume)),
+             float(move.size_gib),
+             f'{wording.pool(move.source)} ' + wording.change(
                  move.source_before_us, move.source_after_us),
-             f'{wd.pool(move.target)} ' + wd.change(
+             f'{wording.pool(move.target)} ' + wording.change(
                  move.target_before_us, move.target_after_us),
              _became(its.outcomes.get(move.volume)))
             for move in plan.moves], 'Its moves, as it predicted them.'))
     for volume, its_move in its.outcomes.items():
         if its_move.restore:
             yield ''
-            yield from wd.wrapped(f'{wd.name(volume)} was moved, and '
-                                  f'{its_move.reason}. To restore that:')
+            yield from wording.wrapped(
+                f'{wording.name(volume)} was moved, and '
+                f'{its_move.reason}. To restore that:')
             yield from (f'    {line}' for line in its_move.restore)
     if its.state == of_plans.VALID:
         yield ''
-        yield f'serifos-balancer apply {wd.name(plan.id)} carries it out.'
+        yield f'serifos-balancer apply {wording.name(plan.id)} carries it out.'
 
 
 def _became(outcome: of_plans.Became | None) -> str:
     if outcome is None:
         return 'not requested'
-    return f'{outcome.result}: {wd.plain(outcome.reason, 200)}' if (
+    return f'{outcome.result}: {wording.plain(outcome.reason, 200)}' if (
         outcome.result) else 'in flight'

@@ -10,20 +10,20 @@ import time
 from serifos.balancer import outlook
 from serifos.balancer import pace
 from serifos.balancer import planning
-from serifos.balancer.standing import made as md
+from serifos.balancer.standing import made
 from serifos.cmd.balancer import adapters
 from serifos.cmd.balancer import histories
 from serifos.cmd.balancer import verb
 from serifos.cmd import output
 from serifos import errors
 from serifos.facts import clock_skew
-from serifos.facts import cluster as cl
+from serifos.facts.cluster import Cluster
 from serifos.facts import times
 from serifos.files import documents
 from serifos.plan.asked import undo
-from serifos.plan import plan as pl
+from serifos.plan.plan import Move
 from serifos.report.plan import text
-from serifos.report.plan import wording as wd
+from serifos.report.plan import wording
 
 
 class Undo(verb.Verb):
@@ -50,7 +50,7 @@ class Undo(verb.Verb):
         output.refuse_unwritable(parsed_args, 'plan')
         settings = adapters.settings(conf)
         entries = clock_skew.corrected(self.journal().entries(), now)
-        done = md.carried(entries, parsed_args.plan)
+        done = made.carried(entries, parsed_args.plan)
         if not done.moves:
             raise errors.InputError(
                 f'No move of plan {errors.one_line(parsed_args.plan)} was '
@@ -77,19 +77,19 @@ class Undo(verb.Verb):
         output.show(parsed_args, document, lambda: text.text(
             outlook.outlook(plan, cluster, limits, models, slots),
             now - times.parse(cluster.observed_at), 3 * settings.interval_s
-            ) + ''.join(f'{wd.name(each.volume)} stays: {each.reason}\n'
+            ) + ''.join(f'{wording.name(each.volume)} stays: {each.reason}\n'
                         for each in plan.refused), document['moves'],
-            pl.Move.names())
+            Move.names())
         self.exit_code = 1 if plan.refused else 0
         if plan.moves:
             self.note(f'Plan {plan.id} takes back '
-                      f'{wd.count(len(plan.moves), "move")} of plan '
+                      f'{wording.count(len(plan.moves), "move")} of plan '
                       f'{parsed_args.plan}; serifos-balancer apply {plan.id} '
                       'carries it out, or, in mode approve, serifos-balancer '
                       f'approve {plan.id}.')
 
 
-def _refuse_older(cluster: cl.Cluster, ended_at: float) -> None:
+def _refuse_older(cluster: Cluster, ended_at: float) -> None:
     """:raises InputError: where the volumes may not be where it says"""
     try:
         observed_at = times.parse(cluster.observed_at)

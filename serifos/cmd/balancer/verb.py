@@ -17,7 +17,7 @@ from oslo_config import cfg
 from oslo_log import log
 
 from serifos.balancer import leader
-from serifos.balancer import plans as pn
+from serifos.balancer.plans import Plans
 from serifos.balancer import rounds
 from serifos.cmd import app
 from serifos.cmd.balancer import adapters
@@ -98,7 +98,7 @@ class Verb(app.Fails, _AsOwner):
         """:raises InputError: where there is no state_dir"""
         return journal_of(self.app.conf)
 
-    def plans(self) -> pn.Plans:
+    def plans(self) -> Plans:
         """Where plans are stored.
 
         :raises InputError: where the URL of the database is invalid

@@ -9,16 +9,18 @@ from collections.abc import Sequence
 import dataclasses
 import functools
 
-from rich import console as rc
-from rich import text as rx
+from rich.console import Console
+from rich.console import ConsoleOptions
+from rich.console import RenderResult
+from rich.text import Text
 
-from serifos.balancer.standing import status as st
+from serifos.balancer.standing.status import InFlight
 from serifos.cmd.console import reading
-from serifos.cmd.console import rows as rw
+from serifos.cmd.console.rows import Rows
 from serifos.cmd.console import words
-from serifos.facts import cluster as cl
-from serifos.plan.outlook import outlook as ol
-from serifos.report.plan import wording as wd
+from serifos.facts.cluster import Volume
+from serifos.plan.outlook.outlook import PoolOutlook
+from serifos.report.plan import wording
 from serifos.report import table
 
 _ROWS = 20
@@ -42,14 +44,14 @@ class Frame:
 
     at: str
     seen: reading.Seen
-    pools: Sequence[ol.PoolOutlook]
+    pools: Sequence[PoolOutlook]
     planned_us: Mapping[str, float]
     window_s: float = 0.0
     problem: str | None = None
     hint: str = ''
 
-    def __rich_console__(self, console: rc.Console,
-                         options: rc.ConsoleOptions) -> rc.RenderResult:
+    def __rich_console__(self, console: Console,
+                         options: ConsoleOptions) -> RenderResult:
         lines = options.size.height if console.is_terminal else None
         flight, pools, volumes = self._rows(lines)
         # What is printed once for a pipe is whole.
@@ -60,7 +62,7 @@ class Frame:
             yield ''
             yield from each.lines(width)
         if self.hint:
-            yield rx.Text(self.hint, style='dim', no_wrap=True)
+            yield Text(self.hint, style='dim', no_wrap=True)
 
     def _rows(self, lines: int | None) -> tuple[int, int, int]:
         """How many rows each table has: in flight, pools, volumes."""
@@ -74,16 +76,16 @@ class Frame:
         pools = min(pools, max(left // 2, left - volumes))
         return flight, pools, max(0, left - pools)
 
-    def _head(self, width: int) -> Iterator[rx.Text]:
+    def _head(self, width: int) -> Iterator[Text]:
         status = self.seen.status
-        yield rx.Text(f'{self.at}  mode {status.mode}  last round '
-                      f'{words.round_(status)}', no_wrap=True,
-                      overflow='ellipsis')
+        yield Text(f'{self.at}  mode {status.mode}  last round '
+                   f'{words.round_(status)}', no_wrap=True,
+                   overflow='ellipsis')
         said, style = self._verdict()
         for line, how in (said, style), (self._problem, 'italic'):
             if line:
-                yield rx.Text(wd.plain(line, max(20, width)), style=how,
-                              no_wrap=True)
+                yield Text(wording.plain(line, max(20, width)), style=how,
+                           no_wrap=True)
 
     def _verdict(self) -> tuple[str, str]:
         """The one thing that a person has to know, and its style."""
@@ -92,10 +94,10 @@ class Frame:
             return f'paused: {status.paused[0]}', 'bold'
         hot = sum(each.before.hot for each in self.pools)
         violated = sum(each.before.violated for each in self.pools)
-        by = f' by {wd.window(self.window_s)}' if self.window_s else ''
-        return (f'{wd.count(hot, "hot pool")}{by}, '
-                f'{wd.count(violated, "violated SLO")}, '
-                f'{wd.count(len(status.in_flight), "volume")} in flight'
+        by = f' by {wording.window(self.window_s)}' if self.window_s else ''
+        return (f'{wording.count(hot, "hot pool")}{by}, '
+                f'{wording.count(violated, "violated SLO")}, '
+                f'{wording.count(len(status.in_flight), "volume")} in flight'
                 + ''.join(f'; {clause}' for clause in status.waits[:1]),
                 'bold' if hot or violated else '')
 
@@ -105,13 +107,13 @@ class Frame:
 
     @functools.cached_property
     def _short(self) -> Mapping[str, str]:
-        return wd.pools(each.pool.name for each in self.pools)
+        return wording.pools(each.pool.name for each in self.pools)
 
     def _pool(self, name: str) -> str:
-        return self._short.get(name, wd.pool(name))
+        return self._short.get(name, wording.pool(name))
 
     @functools.cached_property
-    def _busy(self) -> Sequence[cl.Volume]:
+    def _busy(self) -> Sequence[Volume]:
         """The volumes with a workload, those that ask most first."""
         cluster = self.seen.cluster
         return () if cluster is None else sorted(
@@ -121,21 +123,21 @@ class Frame:
 
     @functools.cached_property
     def _named(self) -> Mapping[str, str]:
-        return wd.volumes(self.seen.cluster)
+        return wording.volumes(self.seen.cluster)
 
-    def _pools(self, rows: int) -> rw.Rows:
-        return rw.Rows(
+    def _pools(self, rows: int) -> Rows:
+        return Rows(
             (_of('POOL', rows, len(self.pools)), 'active', 'seen ms',
              'predicted', 'planned', 'hot', 'missed', 'GiB free'),
             [(self._pool(each.pool.name), f'{each.active}/{each.volumes}',
-              wd.ms(each.seen_us), wd.ms(each.before.latency_us),
-              wd.ms(self.planned_us.get(each.pool.name)),
+              wording.ms(each.seen_us), wording.ms(each.before.latency_us),
+              wording.ms(self.planned_us.get(each.pool.name)),
               'yes' if each.before.hot else '–',
               str(each.before.violated or '–'),
               f'{each.before.free_gib:,.0f}') for each in self.pools[:rows]],
             bold=[each.before.hot for each in self.pools[:rows]])
 
-    def _volumes(self, rows: int) -> rw.Rows:
+    def _volumes(self, rows: int) -> Rows:
         total = sum(map(_queued, self._busy)) or 1.0
         found = []
         for volume in self._busy[:rows]:
@@ -143,16 +145,16 @@ class Frame:
             found.append((
                 self._named[volume.id],
                 table.shown(its and its.iops and float(its.iops)),
-                wd.ms(its and its.latency_us), f'{_queued(volume):.3g}',
+                wording.ms(its and its.latency_us), f'{_queued(volume):.3g}',
                 table.percent(_queued(volume) / total, '.0f') or '–',
                 self._pool(volume.pool)))
-        return rw.Rows(
+        return Rows(
             (_of('VOLUME', rows, len(self._busy)), 'IOPS', 'ms',
              'outstanding', 'load', 'pool'), found, names=(0, 5))
 
-    def _flight(self, rows: int) -> rw.Rows:
+    def _flight(self, rows: int) -> Rows:
         moves = self.seen.status.in_flight
-        return rw.Rows(
+        return Rows(
             (_of('IN FLIGHT', rows, len(moves)), 'GiB', 'min so far', 'left',
              'MiB/s', 'from', '→ to'), [
                 (*self._moving(each), self._pool(each.source),
@@ -160,14 +162,14 @@ class Frame:
                 for each in moves[:rows]] or [('nothing', *[''] * 6)],
             names=(0, 5, 6))
 
-    def _moving(self, each: st.InFlight) -> list[str]:
+    def _moving(self, each: InFlight) -> list[str]:
         rate = None if each.gib_per_s is None else 1024 * each.gib_per_s
-        return [self._named.get(each.volume, wd.name(each.volume)), *map(
+        return [self._named.get(each.volume, wording.name(each.volume)), *map(
             table.shown, (float(each.size_gib), each.since_s / 60,
                           words.left(each), rate))]
 
 
-def _queued(volume: cl.Volume) -> float:
+def _queued(volume: Volume) -> float:
     return volume.workload.outstanding if volume.workload else 0.0
 
 

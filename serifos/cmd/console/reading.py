@@ -11,15 +11,17 @@ import dataclasses
 from oslo_config import cfg
 
 from serifos.balancer import leader
-from serifos.balancer import settings as sg
-from serifos.balancer.standing import status as st
+from serifos.balancer.settings import BalancerSettings
+from serifos.balancer.settings import MODES
+from serifos.balancer.standing.status import Status
 from serifos.cmd.balancer import adapters
-from serifos.database import journal as db
+from serifos.database.journal import Journal
 from serifos.database import marks
 from serifos import errors
 from serifos.facts import clock_skew
-from serifos.facts import cluster as cl
-from serifos.facts import journal as jn
+from serifos.facts.cluster import Cluster
+from serifos.facts.journal import Entry
+from serifos.facts.journal import Leader
 from serifos.facts import times
 
 
@@ -33,14 +35,14 @@ class Seen:
     :param problem: why there is no observation, a sentence
     """
 
-    status: st.Status
-    lead: jn.Leader | None
-    cluster: cl.Cluster | None
-    entries: tuple[jn.Entry, ...]
+    status: Status
+    lead: Leader | None
+    cluster: Cluster | None
+    entries: tuple[Entry, ...]
     problem: str | None = None
 
 
-def read(conf: cfg.ConfigOpts, journal: db.Journal, now: float) -> Seen:
+def read(conf: cfg.ConfigOpts, journal: Journal, now: float) -> Seen:
     """What there is to see now.
 
     :param now: seconds of the epoch
@@ -61,9 +63,9 @@ def read(conf: cfg.ConfigOpts, journal: db.Journal, now: float) -> Seen:
                 lead, cluster, entries, problem)
 
 
-def status(settings: sg.BalancerSettings, entries: tuple[jn.Entry, ...],
-           cluster: cl.Cluster | None, now: float,
-           lead: jn.Leader | None) -> st.Status:
+def status(settings: BalancerSettings, entries: tuple[Entry, ...],
+           cluster: Cluster | None, now: float,
+           lead: Leader | None) -> Status:
     """How the balancer stands.
 
     :param entries: of the journal, none of them in the future
@@ -71,16 +73,16 @@ def status(settings: sg.BalancerSettings, entries: tuple[jn.Entry, ...],
     :param now: seconds of the epoch
     :param lead: who leads, whose mode counts while it runs
     """
-    found = st.Status.of(settings, entries, observed_at(cluster), now, {
+    found = Status.of(settings, entries, observed_at(cluster), now, {
         volume.id: volume.copy_mib_s / 1024
         for volume in ([] if cluster is None else cluster.volumes)
         if volume.copy_mib_s})
-    return found if lead is None or lead.mode not in sg.MODES or (
+    return found if lead is None or lead.mode not in MODES or (
         leader.has_ended(lead.name)) else dataclasses.replace(
             found, mode=lead.mode)
 
 
-def observed_at(cluster: cl.Cluster | None) -> float | None:
+def observed_at(cluster: Cluster | None) -> float | None:
     """Seconds of the epoch; None where it is not known."""
     try:
         return None if cluster is None else times.parse(cluster.observed_at)

@@ -15,9 +15,9 @@ import dataclasses
 import os
 
 from rich import cells
-from rich import text as rx
+from rich.text import Text
 
-from serifos.report.plan import wording as wd
+from serifos.report.plan import wording
 
 _GAP = '  '
 _LEAST = 6
@@ -37,7 +37,7 @@ class Rows:
     names: Collection[int] = (0,)
     bold: Sequence[bool] = ()
 
-    def lines(self, width: int | None) -> Iterator[rx.Text]:
+    def lines(self, width: int | None) -> Iterator[Text]:
         """Its header and its rows, each of them one line.
 
         :param width: None for as wide as they are
@@ -45,12 +45,12 @@ class Rows:
         widths = self._fitted(width)
         alike = [len(os.path.commonprefix(column)) if len({*column}) > 1
                  else 0 for column in zip(*self.rows)]
-        yield rx.Text(self._line(self.header, widths, [0] * len(widths)),
-                      style='bold', no_wrap=True)
+        yield Text(self._line(self.header, widths, [0] * len(widths)),
+                   style='bold', no_wrap=True)
         for row, bold in zip(self.rows, [*self.bold] or [False] * len(
                 self.rows)):
-            yield rx.Text(self._line(row, widths, alike),
-                          style='bold' if bold else '', no_wrap=True)
+            yield Text(self._line(row, widths, alike),
+                       style='bold' if bold else '', no_wrap=True)
 
     def _line(self, texts: Sequence[str], widths: Sequence[int],
               alike: Sequence[int]) -> str:
@@ -83,4 +83,4 @@ def _cut(name: str, width: int, alike: int) -> str:
     """
     over = cells.cell_len(name) - width
     return (f'{name[:alike - over - 1]}…{name[alike:]}' if 0 < over < alike
-            else wd.name(name, width))
+            else wording.name(name, width))

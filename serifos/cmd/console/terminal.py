@@ -14,20 +14,20 @@ import termios
 import tty
 import types
 
-from rich import console as rc
+from rich.console import Console
 
 _ENDS = signal.SIGTERM, signal.SIGHUP
 """What ends top as Ctrl-C does, by no key of the terminal's."""
 
 
-def screen(width: int | None = None) -> rc.Console:
+def screen(width: int | None = None) -> Console:
     """What shows names as they are, none of them read as markup."""
-    return rc.Console(markup=False, emoji=False, highlight=False,
-                      width=width)
+    return Console(markup=False, emoji=False, highlight=False,
+                   width=width)
 
 
 @contextlib.contextmanager
-def left_whole(shown: rc.Console) -> Iterator[None]:
+def left_whole(shown: Console) -> Iterator[None]:
     """Within it, a signal ends what is under way, and the terminal is kept.
 
     Its screen and cursor are those from before afterwards, whatever the

@@ -8,7 +8,7 @@ import dataclasses
 import sys
 import time
 
-from rich import console as rc
+from rich.console import Console
 from rich import live
 
 from serifos.balancer import planning
@@ -22,7 +22,7 @@ from serifos.cmd.console import terminal
 from serifos.cmd import options
 from serifos import errors
 from serifos.facts import bounds
-from serifos.facts import cluster as cl
+from serifos.facts.cluster import Cluster
 
 _QUIT = (b'q', b'Q', b'')  # b'' is the end of the input
 
@@ -35,7 +35,7 @@ class Top(verb.Verb):
     Ctrl-C or SIGTERM ends it.
     """
 
-    _kept: tuple[cl.Cluster | None, judging.Judged | None, list[str]] = (
+    _kept: tuple[Cluster | None, judging.Judged | None, list[str]] = (
         None, None, [])
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
@@ -61,7 +61,7 @@ class Top(verb.Verb):
         with terminal.left_whole(screen):
             self._watch(screen, every_s)
 
-    def _watch(self, screen: rc.Console, every_s: float) -> None:
+    def _watch(self, screen: Console, every_s: float) -> None:
         hint = f'every {every_s:g} s; q ends'
         last = self.frame(hint)
         with terminal.keys() as key, live.Live(
@@ -93,7 +93,7 @@ class Top(verb.Verb):
             judged.plan.window_s if judged else 0.0,
             said[0] if said else None, hint)
 
-    def _judged(self, cluster: cl.Cluster | None
+    def _judged(self, cluster: Cluster | None
                 ) -> tuple[judging.Judged | None, list[str]]:
         """The pools as rounds judge them, and what is wrong with that.
 

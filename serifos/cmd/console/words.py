@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
-from serifos.balancer.standing import status as st
+from serifos.balancer.standing.status import InFlight
+from serifos.balancer.standing.status import Status
 from serifos.plan import copying
 
 
-def round_(seen: st.Status) -> str:
+def round_(seen: Status) -> str:
     """When the last round was, and when the next one is."""
     if seen.observed_s is None or seen.next_s is None:
         return 'none: there is no observation'
@@ -18,7 +19,7 @@ def round_(seen: st.Status) -> str:
     return f'{ago}; the next in {_duration(seen.next_s)}'
 
 
-def left(each: st.InFlight) -> object:
+def left(each: InFlight) -> object:
     """Minutes until a copy is made, or by how many it is over."""
     if each.left_s is None:
         return None

@@ -8,7 +8,7 @@ import re
 
 from serifos import errors
 from serifos.facts import bounds
-from serifos.facts import dataset as ds
+from serifos.facts.dataset import Condition
 
 
 def add_arguments(group: argparse._ArgumentGroup) -> None:
@@ -25,7 +25,7 @@ def add_arguments(group: argparse._ArgumentGroup) -> None:
         'and the one of before is put back')
 
 
-def conditions(args: argparse.Namespace) -> tuple[ds.Condition, ...]:
+def conditions(args: argparse.Namespace) -> tuple[Condition, ...]:
     """Every condition that the options ask for; none where they ask for none.
 
     :raises InputError: where they are absurd
@@ -39,7 +39,7 @@ def conditions(args: argparse.Namespace) -> tuple[ds.Condition, ...]:
             'compare others in a study of their own.')
     if sizes is None and names is None:
         return ()
-    return tuple(ds.Condition(size, name)
+    return tuple(Condition(size, name)
                  for size in sorted(set(sizes or (None,)))
                  for name in sorted(set(names or (None,))))
 

@@ -11,7 +11,7 @@ from cliff import lister
 from serifos.cmd import app
 from serifos.cmd import cells
 from serifos.cmd.model import design_options
-from serifos.design import design as dn
+from serifos.design import design as run_design
 
 
 class Design(app.Fails, lister.Lister):
@@ -26,12 +26,12 @@ class Design(app.Fails, lister.Lister):
         return (('workloads', 'sets', 'rounds', 'seconds', 'hours'),
                 [*rows(self.design(parsed_args))])
 
-    def design(self, args: argparse.Namespace) -> dn.Design:
+    def design(self, args: argparse.Namespace) -> run_design.Design:
         """The design that the options ask for."""
         return design_options.chosen(args)[0]
 
 
-def rows(chosen: dn.Design) -> list[tuple[object, ...]]:
+def rows(chosen: run_design.Design) -> list[tuple[object, ...]]:
     """A row for each count, and the total."""
     return [
         *((count, number, chosen.rounds, chosen.seconds(count),

@@ -18,11 +18,12 @@ from serifos.cmd.model import predict
 from serifos.cmd import options
 from serifos import errors
 from serifos.facts import bounds
-from serifos.facts import dataset as ds
+from serifos.facts.dataset import Dataset
+from serifos.facts.dataset import FIGURES
 from serifos.files import atomic
 from serifos.files import documents
 from serifos.model import kinds
-from serifos.model import model as mm
+from serifos.model.model import Model
 from serifos.model import verdict
 from serifos.report import table
 
@@ -32,7 +33,7 @@ _DATASET = 'the runs, NAME.jsonl, as build writes them'
 LINES = 20
 """Terms or rules of a model that a table shows."""
 
-Fitted = Callable[[Mapping[str, float]], mm.Model]
+Fitted = Callable[[Mapping[str, float]], Model]
 
 
 def add_kind(parser: argparse.ArgumentParser) -> None:
@@ -63,9 +64,9 @@ class Fit(app.Fails, show.ShowOne):
         parser.add_argument('--name', help='name of the model (default: the '
                             'name of the file without .json)')
         parser.add_argument(
-            '--predicts', choices=ds.FIGURES, default='latency_us',
+            '--predicts', choices=FIGURES, default='latency_us',
             metavar='FIGURE', help='figure of a run that the model predicts: '
-            f'{", ".join(ds.FIGURES)} (default: latency_us)')
+            f'{", ".join(FIGURES)} (default: latency_us)')
         add_tails(parser)
         options.add_seed(parser, 'the cross-validation')
         parser.add_argument(
@@ -84,7 +85,7 @@ class Fit(app.Fails, show.ShowOne):
         facts = {'sha256': documents.digest(parsed_args.dataset)}
         given = dict(parsed_args.set)
 
-        def fitted(settings: Mapping[str, float]) -> mm.Model:
+        def fitted(settings: Mapping[str, float]) -> Model:
             return fit.fit(
                 dataset, parsed_args.kind, parsed_args.name or out.stem,
                 parsed_args.predicts, parsed_args.seed, facts, settings)
@@ -99,8 +100,8 @@ class Fit(app.Fails, show.ShowOne):
         documents.write_model(out, model)
         return told(model, parsed_args)
 
-    def model(self, args: argparse.Namespace, dataset: ds.Dataset,
-              given: Mapping[str, float], fitted: Fitted) -> mm.Model:
+    def model(self, args: argparse.Namespace, dataset: Dataset,
+              given: Mapping[str, float], fitted: Fitted) -> Model:
         """The model to write.
 
         :param given: the settings that the user chose
@@ -201,7 +202,7 @@ class Report(app.Fails, command.Command):
         print(out.resolve())
 
 
-def told(model: mm.Model, args: argparse.Namespace,
+def told(model: Model, args: argparse.Namespace,
          most: int = LINES) -> Any:
     """The summary as columns: all of it to a program, folded to a person.
 
@@ -216,7 +217,7 @@ def told(model: mm.Model, args: argparse.Namespace,
     return zip(*cells.folded(facts).items())
 
 
-def summary(model: mm.Model, most: int | None = None) -> dict[str, Any]:
+def summary(model: Model, most: int | None = None) -> dict[str, Any]:
     """The main facts of a model, in order.
 
     :param most: terms or rules at the most
@@ -256,7 +257,7 @@ def summary(model: mm.Model, most: int | None = None) -> dict[str, Any]:
         **dict(model.predictor.lines()[:most])}
 
 
-def _tails(model: mm.Model) -> cells.Cell:
+def _tails(model: Model) -> cells.Cell:
     """The models of 99th percentiles: the kind and the error of each."""
     found = {figure: {'kind': tail.kind, 'mre': tail.quality.get('mre'),
                       'factor': tail.quality.get('factor')}

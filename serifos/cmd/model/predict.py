@@ -14,10 +14,11 @@ from cliff import show
 from serifos.cmd import app
 from serifos.cmd import cells
 from serifos import errors
-from serifos.facts import workload as wl
+from serifos.facts.workload import Load
+from serifos.facts.workload import Workload
 from serifos.files import documents
 from serifos.model import closed
-from serifos.model import model as mm
+from serifos.model.model import Model
 
 _FORM = 'WRITE_PCT:BLOCK_KIB[:IODEPTH[:RANDOM_PCT[:THINK_US]]]'
 _BOUNDS = (('write_pct', 0, 100), ('block_kib', 1e-3, 1048576),
@@ -71,8 +72,8 @@ def _figure(value: float, unit: str) -> cells.Cell:
     return cells.Cell(value, cells.figure(value, unit))
 
 
-def _together(model: mm.Model,
-              asked: Sequence[wl.Workload]) -> list[wl.Workload]:
+def _together(model: Model,
+              asked: Sequence[Workload]) -> list[Workload]:
     """The workloads with what they keep outstanding."""
     if not any(w.think_time_us for w in asked):
         return list(asked)
@@ -84,8 +85,8 @@ def _together(model: mm.Model,
     return closed.settled(model, asked)
 
 
-def tenants(model: mm.Model, load: wl.Load,
-            workloads: Sequence[wl.Workload]) -> cells.Cell:
+def tenants(model: Model, load: Load,
+            workloads: Sequence[Workload]) -> cells.Cell:
     """What each workload sees, in the order asked."""
     found = []
     for each in workloads:
@@ -99,7 +100,7 @@ def tenants(model: mm.Model, load: wl.Load,
         for one in found))
 
 
-def say_of_means(program: str, model: mm.Model) -> None:
+def say_of_means(program: str, model: Model) -> None:
     """One line on standard error where tenants are not told apart."""
     if not model.tenants:
         print(f'{program}: kind {model.kind} does not tell tenants apart; the '
@@ -107,7 +108,7 @@ def say_of_means(program: str, model: mm.Model) -> None:
               'to know what each sees.', file=sys.stderr)
 
 
-def workload(text: str) -> wl.Workload:
+def workload(text: str) -> Workload:
     """The workload that a person wrote as ``30:16:8:100``.
 
     :raises InputError: where it is not one
@@ -125,4 +126,4 @@ def workload(text: str) -> wl.Workload:
             raise errors.InputError(
                 f'{name} = {value:g} is out of range; give {least:g} to '
                 f'{greatest:g}.')
-    return wl.Workload(*values[:4], think_time_us=sum(values[4:]))
+    return Workload(*values[:4], think_time_us=sum(values[4:]))

@@ -17,13 +17,14 @@ from serifos.cmd import options
 from serifos import errors
 from serifos.facts import activity
 from serifos.facts import bounds
-from serifos.facts import cluster as cl
-from serifos.facts import dataset as ds
+from serifos.facts.cluster import Cluster
+from serifos.facts.dataset import Dataset
+from serifos.facts.dataset import Header
 from serifos.facts import space
 from serifos.files import atomic
 from serifos.files import documents
 from serifos.model import kinds
-from serifos.model import model as mm
+from serifos.model.model import Model
 
 
 class Refine(app.Fails, show.ShowOne):
@@ -90,7 +91,7 @@ class Refine(app.Fails, show.ShowOne):
                 found.better and parsed_args.output) else None}.items())
 
     def _observed(self, parsed_args: argparse.Namespace, stem: str,
-                  model: mm.Model) -> ds.Dataset:
+                  model: Model) -> Dataset:
         """The live runs of the pools that name the model."""
         from serifos.cmd.balancer import adapters
         from serifos.cmd.balancer import histories
@@ -114,12 +115,12 @@ class Refine(app.Fails, show.ShowOne):
             [activity.MeasuredVolume(volume, volume, home[volume])
              for pool in pools for volume in pool.volumes],
             now - 86400 * parsed_args.days, now, parsed_args.step)
-        return ds.Dataset(
-            ds.Header(dict(model.device or {})),
+        return Dataset(
+            Header(dict(model.device or {})),
             tuple(live.runs(series, pools, conf.balancer.active_floor)))
 
 
-def _pools(cluster: cl.Cluster, stem: str, conf: cfg.ConfigOpts) -> list[Any]:
+def _pools(cluster: Cluster, stem: str, conf: cfg.ConfigOpts) -> list[Any]:
     """The devices of the pools that name the model, since the last moves."""
     from serifos.cmd.balancer import adapters
     from serifos.database import journal

@@ -15,7 +15,7 @@ from oslo_upgradecheck import upgradecheck
 
 from serifos.balancer import join
 from serifos.balancer import planning
-from serifos.balancer.ready import findings as fd
+from serifos.balancer.ready import findings
 from serifos.balancer.standing import obstacles
 from serifos.cmd.balancer import adapters
 from serifos.cmd.balancer import histories
@@ -25,15 +25,15 @@ from serifos import conf as serifos_conf
 from serifos.conf import scheduler
 from serifos.database import journal
 from serifos import errors
-from serifos.facts import hot_by as hb
-from serifos.facts import inventory as inv
-from serifos.facts import journal as jn
+from serifos.facts.hot_by import TAILS
+from serifos.facts.inventory import Inventory
+from serifos.facts.journal import pause
 from serifos.facts import names
 from serifos.facts import settings
 from serifos.files import documents
 from serifos.files import model_files
 from serifos.files import owners
-from serifos.model import model as mm
+from serifos.model.model import Model
 from serifos.report import table
 from serifos.telemetry import scrape
 
@@ -41,7 +41,7 @@ _WIDTH = 72
 _MOST = 20
 """Findings of one check that are printed."""
 
-_Check = Callable[['Checks'], Iterable[fd.Finding]]
+_Check = Callable[['Checks'], Iterable[findings.Finding]]
 
 
 class Unasked(Exception):
@@ -55,9 +55,9 @@ def _result(check: _Check) -> Callable[[Checks], upgradecheck.Result]:
         try:
             found = list(check(self))
         except Unasked as exc:
-            found = [fd.warning(f'Not looked at: {exc}')]
+            found = [findings.warning(f'Not looked at: {exc}')]
         except errors.SerifosError as exc:
-            found = [fd.failure(str(exc))]
+            found = [findings.failure(str(exc))]
         found.sort(key=lambda finding: -finding.level)
         lines = [finding.text for finding in found[:_MOST]]
         if len(found) > _MOST:
@@ -84,14 +84,14 @@ class Checks(upgradecheck.UpgradeCommands):
                                       subsequent_indent='  '))
 
     @functools.cached_property
-    def _asked(self) -> inv.Inventory | errors.SerifosError:
+    def _asked(self) -> Inventory | errors.SerifosError:
         try:
             return adapters.cinder(self.conf).inventory()
         except errors.SerifosError as exc:
             return exc
 
     @property
-    def _inventory(self) -> inv.Inventory:
+    def _inventory(self) -> Inventory:
         """:raises Unasked: where Cinder did not answer"""
         if isinstance(self._asked, errors.SerifosError):
             raise Unasked('Cinder could not be asked, see there.')
@@ -99,109 +99,112 @@ class Checks(upgradecheck.UpgradeCommands):
 
     @functools.cached_property
     def _used(self) -> dict[str, str]:
-        return fd.models_of(self._inventory, model_files.stems(
+        return findings.models_of(self._inventory, model_files.stems(
             self.conf.serifos.models_dir))
 
     @functools.cached_property
-    def _models(self) -> tuple[dict[str, mm.Model], dict[str, str]]:
+    def _models(self) -> tuple[dict[str, Model], dict[str, str]]:
         return model_files.readable(
             self.conf.serifos.models_dir, set(self._used.values()))
 
-    def _state(self) -> Iterator[fd.Finding]:
+    def _state(self) -> Iterator[findings.Finding]:
         directory = pathlib.Path(self.conf.serifos.state_dir)
         if not directory.is_dir():
-            yield fd.failure(f'There is no directory {directory}; make it, or '
-                             'set [serifos] state_dir.')
+            yield findings.failure(
+                f'There is no directory {directory}; make it, or '
+                'set [serifos] state_dir.')
             return
         # Root becomes its owner, and sees what the daemon would.
         owners.work_as_owner(directory)
         why = owners.why_not(directory / 'cluster.json')
         if why is not None:
-            yield fd.failure(f'{why}.')
+            yield findings.failure(f'{why}.')
         models = self.conf.serifos.models_dir
         if not os.access(models, os.R_OK | os.X_OK):
-            yield fd.failure(
+            yield findings.failure(
                 f'The directory {models} of models is not there, or cannot be '
                 'read; make it, or set [serifos] models_dir.')
 
-    def _database(self) -> Iterator[fd.Finding]:
+    def _database(self) -> Iterator[findings.Finding]:
         entries = journal.Journal(
             adapters.database(self.conf), time.time).entries()
-        pause = jn.pause(entries)
-        if pause is not None:
-            yield fd.warning(
-                f'The balancer is paused since {pause.at}: '
-                f'{pause.facts["reason"]}. Look at serifos-balancer history, '
+        paused = pause(entries)
+        if paused is not None:
+            yield findings.warning(
+                f'The balancer is paused since {paused.at}: '
+                f'{paused.facts["reason"]}. Look at serifos-balancer history, '
                 'then run serifos-balancer resume.')
         if pathlib.Path(self.conf.serifos.state_dir).is_dir():
             missing = verb.journal_of(self.conf).missing()
             if missing is not None:
-                yield fd.warning(
+                yield findings.warning(
                     f'Nothing will be moved: {missing}. Put the journal back, '
                     'or accept that with serifos-balancer resume.')
         said: list[str] = []
         adapters.plans(self.conf).every(said.append)
-        yield from map(fd.warning, said)
+        yield from map(findings.warning, said)
         histories.store(self.conf).until()
 
-    def _cinder(self) -> Iterator[fd.Finding]:
+    def _cinder(self) -> Iterator[findings.Finding]:
         if isinstance(self._asked, errors.SerifosError):
             raise self._asked
         if not self._asked.pools:
-            yield fd.failure('Cinder lists no pool.')
+            yield findings.failure('Cinder lists no pool.')
         for unread in self._asked.unread:
-            yield fd.warning(unread.sentence())
+            yield findings.warning(unread.sentence())
         for sentence in (*settings.faults(self._asked),
                          *obstacles.in_flight(self._asked)):
-            yield fd.warning(sentence)
+            yield findings.warning(sentence)
 
-    def _nova(self) -> Iterator[fd.Finding]:
+    def _nova(self) -> Iterator[findings.Finding]:
         if not any(record.attachments for record in self._inventory.records):
             return
         found = adapters.nova(self.conf).servers()
         why = found.problem or found.absent
         if why is not None and self.conf.balancer.allow_attached is not False:
-            yield fd.warning('Volumes in use stay where they are: Nova could '
-                             f'not be asked: {why}.')
+            yield findings.warning(
+                'Volumes in use stay where they are: Nova could '
+                f'not be asked: {why}.')
 
-    def _clocks(self) -> Iterable[fd.Finding]:
-        return fd.services(self._inventory, time.time())
+    def _clocks(self) -> Iterable[findings.Finding]:
+        return findings.services(self._inventory, time.time())
 
-    def _models_of_pools(self) -> Iterator[fd.Finding]:
-        yield from fd.models(self._inventory, self._used, *self._models)
+    def _models_of_pools(self) -> Iterator[findings.Finding]:
+        yield from findings.models(self._inventory, self._used, *self._models)
         models, hot_by = self._models[0], self.conf.balancer.hot_by
-        yield from map(fd.warning, planning.lacking(models, hot_by).values())
-        if hot_by in hb.TAILS:
-            yield from fd.tails(models, hb.TAILS[hot_by])
+        yield from map(findings.warning,
+                       planning.lacking(models, hot_by).values())
+        if hot_by in TAILS:
+            yield from findings.tails(models, TAILS[hot_by])
 
-    def _devices(self) -> Iterator[fd.Finding]:
+    def _devices(self) -> Iterator[findings.Finding]:
         inventory, models = self._inventory, self._models[0]
-        yield from fd.devices(inventory, self._used, models)
+        yield from findings.devices(inventory, self._used, models)
         disks = getattr(adapters.telemetry(self.conf), 'disks', None)
         if disks is not None:  # of a source that asks node_exporters
             found = disks({names.host(pool.name) for pool in inventory.pools})
-            yield from fd.fits(inventory, self._used, models, found)
-            yield from fd.unchecked(inventory, self._used, models, found)
+            yield from findings.fits(inventory, self._used, models, found)
+            yield from findings.unchecked(inventory, self._used, models, found)
 
-    def _telemetry(self) -> Iterator[fd.Finding]:
+    def _telemetry(self) -> Iterator[findings.Finding]:
         inventory = self._inventory
         source = adapters.telemetry(self.conf)
         if isinstance(source, scrape.Scrape):
             source.scrape()
-        yield from fd.telemetry(source.observe(
+        yield from findings.telemetry(source.observe(
             join.places(inventory, {}), float(self.conf.telemetry.window),
             [pool.name for pool in inventory.pools]))
 
-    def _observation(self) -> Iterable[fd.Finding]:
+    def _observation(self) -> Iterable[findings.Finding]:
         path = pathlib.Path(self.conf.serifos.state_dir, 'cluster.json')
-        return fd.observation(
+        return findings.observation(
             documents.read_cluster(path) if path.exists() else None,
             time.time(), scheduler.CLUSTER_MAX_AGE_S)
 
-    def _options(self) -> Iterable[fd.Finding]:
-        return map(fd.warning, self.conf.unknown())
+    def _options(self) -> Iterable[findings.Finding]:
+        return map(findings.warning, self.conf.unknown())
 
-    def _scheduler(self) -> Iterable[fd.Finding]:
+    def _scheduler(self) -> Iterable[findings.Finding]:
         return cinder_conf.findings(self.conf.cinder_conf, self.conf)
 
     _upgrade_checks = tuple((name, _result(check)) for name, check in (

@@ -11,7 +11,10 @@ import pathlib
 
 from oslo_config import cfg
 
-from serifos.balancer.ready import findings as fd
+from serifos.balancer.ready.findings import failure
+from serifos.balancer.ready.findings import Finding
+from serifos.balancer.ready.findings import note
+from serifos.balancer.ready.findings import warning
 from serifos.conf import files
 from serifos.conf import scheduler
 from serifos.conf import values
@@ -38,7 +41,7 @@ _OPTS = [cfg.StrOpt('scheduler_driver', default=''),
 
 
 def findings(given: Sequence[str], ours: cfg.ConfigOpts
-             ) -> Iterator[fd.Finding]:
+             ) -> Iterator[Finding]:
     """The faults in the configuration of cinder-scheduler.
 
     :param given: its files and directories, empty for where it looks
@@ -47,15 +50,15 @@ def findings(given: Sequence[str], ours: cfg.ConfigOpts
     """
     paths = files.paths(given, 'cinder', _PROGRAM)
     if not any(map(os.path.exists, paths)):
-        yield fd.note(f'There is no {" or ".join(paths) or "cinder.conf"} on '
-                      'this host; run this on the hosts of cinder-scheduler, '
-                      'too.')
+        yield note(f'There is no {" or ".join(paths) or "cinder.conf"} on '
+                   'this host; run this on the hosts of cinder-scheduler, '
+                   'too.')
         return
     name = f'The configuration of {_PROGRAM} ({wording.several(paths)})'
     conf = _read(name, paths, given)
     faults = [*_faults(conf)]
-    yield from map(fd.failure, faults)
-    yield from map(fd.warning, files.unknown(
+    yield from map(failure, faults)
+    yield from map(warning, files.unknown(
         paths, {scheduler.GROUP.name: [*conf.serifos]}))
     if not faults:
         yield from _differences(name, conf, ours)
@@ -105,26 +108,26 @@ def _faults(conf: cfg.ConfigOpts) -> Iterator[str]:
 
 
 def _differences(name: str, conf: cfg.ConfigOpts,
-                 ours: cfg.ConfigOpts) -> Iterator[fd.Finding]:
+                 ours: cfg.ConfigOpts) -> Iterator[Finding]:
     driver, weighers = conf.scheduler_driver, conf.scheduler_default_weighers
     if driver != DRIVER and WEIGHER not in weighers:
-        yield fd.failure(
+        yield failure(
             f'{name} names no part of Serifos, and Cinder places without it; '
             f'set scheduler_driver = {DRIVER} there, or add {WEIGHER} to '
             'scheduler_default_weighers, and restart cinder-scheduler.')
     elif driver == DRIVER and WEIGHER in weighers:
-        yield fd.warning(
+        yield warning(
             f'{name} names {WEIGHER} among the weighers that the driver of '
             'Serifos falls back to; take it out there.')
     for option in 'state_dir', 'models_dir':
         said, mine = conf.serifos[option], ours.serifos[option]
         if os.path.realpath(said) != os.path.realpath(mine):
-            yield fd.failure(
+            yield failure(
                 f'{name} and serifos.conf have different {option} in '
                 f'[serifos], {said} and {mine}; the scheduler looks where '
                 'nothing is written.')
     seen = pathlib.Path(ours.serifos.state_dir, 'cluster.json')
     if seen.exists() and not seen.stat().st_mode & 0o044:
-        yield fd.failure(
+        yield failure(
             f'{seen} can be read by its owner alone; Cinder\'s user has to '
             f'be able to: chmod g+r {seen}.')

@@ -12,26 +12,26 @@ import numpy as np
 import numpy.typing as npt
 
 from serifos import errors
-from serifos.facts import history as hs
+from serifos.facts import history
 
 PART = 1024
 """Volumes of a part, by their numbers."""
 
 _PLACE, _FIGURE = np.dtype('<u2'), np.dtype('<f4')
-BYTES = _PLACE.itemsize + len(hs.FIGURES) * _FIGURE.itemsize
+BYTES = _PLACE.itemsize + len(history.FIGURES) * _FIGURE.itemsize
 """Of a volume that was seen in a slot."""
 
 Places = npt.NDArray[np.int64]
 
 
-def pack(places: Places, figures: hs.Array) -> bytes:
+def pack(places: Places, figures: history.Array) -> bytes:
     """Figures (7, n) of n volumes, those that were seen."""
     seen = figures[0] > 0
     return (places[seen].astype(_PLACE).tobytes()
             + figures[:, seen].astype(_FIGURE).tobytes())
 
 
-def unpack(data: object) -> tuple[Places, hs.Array]:
+def unpack(data: object) -> tuple[Places, history.Array]:
     """Places (n) and figures (7, n).
 
     :raises FormatError: where it is not what we wrote
@@ -47,17 +47,17 @@ def unpack(data: object) -> tuple[Places, hs.Array]:
             f'A slot of the history has {len(data)} bytes that cannot be '
             'read; delete that row.')
     return places, np.frombuffer(data[split:], _FIGURE).reshape(
-        len(hs.FIGURES), count)
+        len(history.FIGURES), count)
 
 
-def add(data: object, places: Places, figures: hs.Array) -> bytes:
+def add(data: object, places: Places, figures: history.Array) -> bytes:
     """The packed values with more of the same slot.
 
     :param data: None for nothing; what cannot be unpacked is lost
     """
     if data is None:
         return pack(places, figures)
-    both = np.zeros((len(hs.FIGURES), PART), np.float32)
+    both = np.zeros((len(history.FIGURES), PART), np.float32)
     try:
         earlier, known = unpack(data)
     except errors.FormatError:

@@ -9,11 +9,11 @@ import dataclasses
 
 import numpy as np
 import numpy.typing as npt
-import sqlalchemy as sa
+import sqlalchemy
 
 from serifos.database.history import packed
 from serifos.database.history.tables import SLOTS
-from serifos.facts import history as hs
+from serifos.facts.history import Series
 
 _AT_ONCE = 100
 """Rows that one statement writes or fetches, 30 KiB each."""
@@ -21,7 +21,8 @@ _AT_ONCE = 100
 _MOST_PARTS = 500
 """That a query names; of more it asks for all."""
 
-_FIGURES = sa.type_coerce(SLOTS.c.figures, sa.types.NullType()).label(
+_FIGURES = sqlalchemy.type_coerce(SLOTS.c.figures,
+                                  sqlalchemy.types.NullType()).label(
     'figures')  # as the driver has them: they may be anything
 
 Numbers = npt.NDArray[np.int64]
@@ -34,7 +35,7 @@ class Tier:
     step_s: int
     keep_s: float
 
-    def add(self, connection: sa.Connection, series: hs.Series,
+    def add(self, connection: sqlalchemy.Connection, series: Series,
             numbers: Numbers) -> int:
         """Adds to the slots; how many did not exist yet.
 
@@ -58,14 +59,14 @@ class Tier:
             begun += bool(changed and not known)
         return begun
 
-    def rows(self, connection: sa.Connection, begin: int, end: int,
+    def rows(self, connection: sqlalchemy.Connection, begin: int, end: int,
              parts: Collection[int] = ()) -> Iterator[
                  tuple[int, int, object]]:
         """Begin, part and figures of the rows of some time.
 
         :param parts: those that are wanted; none for all
         """
-        query = sa.select(SLOTS.c.begin, SLOTS.c.part, _FIGURES).where(
+        query = sqlalchemy.select(SLOTS.c.begin, SLOTS.c.part, _FIGURES).where(
             SLOTS.c.step_s == self.step_s, SLOTS.c.begin >= begin,
             SLOTS.c.begin < end)
         if 0 < len(parts) <= _MOST_PARTS:
@@ -74,7 +75,8 @@ class Tier:
                 query, execution_options={'yield_per': _AT_ONCE}):
             yield row.begin, row.part, row.figures
 
-    def tidy(self, connection: sa.Connection, now: int, begun: int) -> None:
+    def tidy(self, connection: sqlalchemy.Connection, now: int,
+             begun: int) -> None:
         """Deletes what is older than is kept, or lies in the future.
 
         Of the old ones two for each slot that was begun, of those in the
@@ -87,30 +89,33 @@ class Tier:
                 (old, SLOTS.c.begin, 2 * begun),
                 (ahead, SLOTS.c.begin.desc(), begun)):
             found = connection.scalars(
-                sa.select(SLOTS.c.begin).distinct().where(
+                sqlalchemy.select(SLOTS.c.begin).distinct().where(
                     SLOTS.c.step_s == self.step_s, which
                 ).order_by(order).limit(most)).all() if most else ()
             for begin in found:
-                connection.execute(sa.delete(SLOTS).where(
+                connection.execute(sqlalchemy.delete(SLOTS).where(
                     SLOTS.c.step_s == self.step_s, SLOTS.c.begin == begin))
 
-    def ends(self, connection: sa.Connection) -> tuple[int, int] | None:
+    def ends(self, connection: sqlalchemy.Connection) -> tuple[int,
+                                                               int] | None:
         """Where the first slot begins and the last one ends."""
         first, last = (connection.scalar(
-            sa.select(SLOTS.c.begin).where(SLOTS.c.step_s == self.step_s)
+            sqlalchemy.select(SLOTS.c.begin).where(SLOTS.c.step_s
+                                                   == self.step_s)
             .order_by(order).limit(1))
             for order in (SLOTS.c.begin, SLOTS.c.begin.desc()))
         return None if first is None else (first, last + self.step_s)
 
-    def _write(self, connection: sa.Connection, begin: int,
+    def _write(self, connection: sqlalchemy.Connection, begin: int,
                changed: list[dict[str, object]],
                known: Collection[int]) -> None:
-        new = sa.insert(SLOTS).values(
-            step_s=self.step_s, begin=begin, part=sa.bindparam('at_part'))
-        more = sa.update(SLOTS).where(
+        new = sqlalchemy.insert(SLOTS).values(
+            step_s=self.step_s, begin=begin,
+            part=sqlalchemy.bindparam('at_part'))
+        more = sqlalchemy.update(SLOTS).where(
             SLOTS.c.step_s == self.step_s, SLOTS.c.begin == begin,
-            SLOTS.c.part == sa.bindparam('at_part')).values(
-                figures=sa.bindparam('figures'))
+            SLOTS.c.part == sqlalchemy.bindparam('at_part')).values(
+                figures=sqlalchemy.bindparam('figures'))
         for statement, rows in (
                 (new, [row for row in changed if row['at_part'] not in known]),
                 (more, [row for row in changed if row['at_part'] in known])):

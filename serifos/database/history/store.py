@@ -14,16 +14,16 @@ import dataclasses
 
 import numpy as np
 from oslo_log import log
-import sqlalchemy as sa
+import sqlalchemy
 
-from serifos.database import connection as cn
+from serifos.database.connection import Database
 from serifos.database.history import packed
 from serifos.database.history import slots
 from serifos.database.history import tables
 from serifos.database.history import volumes
 from serifos import errors
 from serifos.facts import activity
-from serifos.facts import history as hs
+from serifos.facts.history import Series
 
 LOG = log.getLogger(__name__)
 
@@ -41,7 +41,7 @@ class Store:
         before
     """
 
-    database: cn.Database
+    database: Database
     tiers: Sequence[slots.Tier] = TIERS
     schema: tables.Schema = tables.SCHEMA
 
@@ -53,9 +53,9 @@ class Store:
         if not self._is_there():
             return 0
         return self.database.run(lambda connection: connection.scalar(
-            sa.select(tables.HEAD.c.until)))
+            sqlalchemy.select(tables.HEAD.c.until)))
 
-    def add(self, series: hs.Series, after: int) -> bool:
+    def add(self, series: Series, after: int) -> bool:
         """Adds what all volumes did since; those not in it are gone.
 
         :param series: of slots as short as the shortest that are kept
@@ -63,8 +63,8 @@ class Store:
         :returns: whether it was added, and not by another process just now
         :raises SerifosError: where it cannot be written
         """
-        def work(connection: sa.Connection) -> bool:
-            ours = sa.update(tables.HEAD).where(
+        def work(connection: sqlalchemy.Connection) -> bool:
+            ours = sqlalchemy.update(tables.HEAD).where(
                 tables.HEAD.c.until == after).values(until=series.end)
             if connection.execute(ours).rowcount != 1:
                 return False
@@ -74,7 +74,7 @@ class Store:
         return self.database.run(work, write=True)
 
     def read(self, places: Sequence[activity.MeasuredVolume], begin: float,
-             end: float, step_s: int) -> hs.Series:
+             end: float, step_s: int) -> Series:
         """As :meth:`.facts.history.History.read`."""
         tier = max((tier for tier in self.tiers if step_s % tier.step_s == 0),
                    key=lambda tier: tier.step_s, default=None)
@@ -82,8 +82,8 @@ class Store:
             raise errors.InputError(
                 f'The history has no slots of {step_s} s; give a multiple '
                 f'of {self.tiers[0].step_s} s.')
-        found = hs.Series.empty([place.volume for place in places], begin,
-                                end, step_s)
+        found = Series.empty([place.volume for place in places], begin,
+                             end, step_s)
         if places and self._is_there():
             self.database.run(
                 lambda connection: self._read(connection, tier, found))
@@ -101,8 +101,8 @@ class Store:
         self.database.prepare(self.schema.is_there, self.schema.make)
 
     @staticmethod
-    def _read(connection: sa.Connection, tier: slots.Tier,
-              found: hs.Series) -> None:
+    def _read(connection: sqlalchemy.Connection, tier: slots.Tier,
+              found: Series) -> None:
         """Fills a series; again from the beginning where it is tried again."""
         found.sums[:] = 0
         numbers = volumes.numbers(connection, set(found.volumes))
@@ -127,7 +127,8 @@ class Store:
             found.sums[:, (begin - found.begin) // found.step_s,
                        there[there >= 0]] += figures[:, there >= 0]
 
-    def _write(self, connection: sa.Connection, series: hs.Series) -> None:
+    def _write(self, connection: sqlalchemy.Connection,
+               series: Series) -> None:
         ends = [span for tier in self.tiers
                 if (span := tier.ends(connection)) is not None]
         now = max([series.end, *(last for _, last in ends)])

@@ -16,33 +16,40 @@ from collections.abc import Callable
 from collections.abc import Mapping
 import dataclasses
 
-import sqlalchemy as sa
+import sqlalchemy
 
 from serifos.database import columns
 from serifos import errors
 
-_METADATA = sa.MetaData()
+_METADATA = sqlalchemy.MetaData()
 _OPTIONS = {'mysql_engine': 'InnoDB', 'mysql_charset': 'utf8mb4',
             'mysql_collate': 'utf8mb4_bin'}
 
-HEAD = sa.Table(
+HEAD = sqlalchemy.Table(
     'serifos_history', _METADATA,
-    sa.Column('id', sa.Integer, primary_key=True, autoincrement=False),
-    sa.Column('version', columns.Whole, nullable=False),
-    sa.Column('until', columns.Whole, nullable=False), **_OPTIONS)
+    sqlalchemy.Column('id', sqlalchemy.Integer, primary_key=True,
+                      autoincrement=False),
+    sqlalchemy.Column('version', columns.Whole, nullable=False),
+    sqlalchemy.Column('until', columns.Whole, nullable=False), **_OPTIONS)
 
-VOLUMES = sa.Table(
+VOLUMES = sqlalchemy.Table(
     'serifos_history_volumes', _METADATA,
-    sa.Column('number', sa.Integer, primary_key=True, autoincrement=False),
-    sa.Column('volume', columns.Name(255), nullable=False, unique=True),
-    sa.Column('gone_at', columns.Whole), **_OPTIONS)
+    sqlalchemy.Column('number', sqlalchemy.Integer, primary_key=True,
+                      autoincrement=False),
+    sqlalchemy.Column('volume', columns.Name(255), nullable=False,
+                      unique=True),
+    sqlalchemy.Column('gone_at', columns.Whole), **_OPTIONS)
 
-SLOTS = sa.Table(
+SLOTS = sqlalchemy.Table(
     'serifos_history_slots', _METADATA,
-    sa.Column('step_s', columns.Whole, primary_key=True, autoincrement=False),
-    sa.Column('begin', columns.Whole, primary_key=True, autoincrement=False),
-    sa.Column('part', columns.Whole, primary_key=True, autoincrement=False),
-    sa.Column('figures', sa.LargeBinary, nullable=False), **_OPTIONS)
+    sqlalchemy.Column('step_s', columns.Whole, primary_key=True,
+                      autoincrement=False),
+    sqlalchemy.Column('begin', columns.Whole, primary_key=True,
+                      autoincrement=False),
+    sqlalchemy.Column('part', columns.Whole, primary_key=True,
+                      autoincrement=False),
+    sqlalchemy.Column('figures', sqlalchemy.LargeBinary, nullable=False),
+    **_OPTIONS)
 """``begin``: seconds of the epoch; ``part``: a volume's number by 1,024."""
 
 
@@ -54,10 +61,10 @@ class Schema:
     """
 
     version: int
-    upgrades: Mapping[int, Callable[[sa.Connection], None]] = (
+    upgrades: Mapping[int, Callable[[sqlalchemy.Connection], None]] = (
         dataclasses.field(default_factory=dict))
 
-    def is_there(self, connection: sa.Connection) -> bool:
+    def is_there(self, connection: sqlalchemy.Connection) -> bool:
         """Whether there is a history of this version.
 
         :raises FormatError: where it is of a newer one
@@ -71,7 +78,7 @@ class Schema:
                 'connection.')
         return found == self.version
 
-    def make(self, connection: sa.Connection) -> None:
+    def make(self, connection: sqlalchemy.Connection) -> None:
         """Makes an empty history, or one of this version of an older one.
 
         Another process may be doing the same.
@@ -79,19 +86,20 @@ class Schema:
         found = version(connection)
         if found is None:
             _METADATA.create_all(connection)
-            connection.execute(sa.insert(HEAD).values(
+            connection.execute(sqlalchemy.insert(HEAD).values(
                 id=1, version=self.version, until=0))
             return
         for older in range(found, self.version):
             self.upgrades[older](connection)
-        connection.execute(sa.update(HEAD).values(version=self.version))
+        connection.execute(
+            sqlalchemy.update(HEAD).values(version=self.version))
 
 
-def version(connection: sa.Connection) -> int | None:
+def version(connection: sqlalchemy.Connection) -> int | None:
     """Of the tables that are there; None where there are none."""
-    if not sa.inspect(connection).has_table(HEAD.name):
+    if not sqlalchemy.inspect(connection).has_table(HEAD.name):
         return None
-    return connection.scalar(sa.select(HEAD.c.version))
+    return connection.scalar(sqlalchemy.select(HEAD.c.version))
 
 
 SCHEMA = Schema(1)

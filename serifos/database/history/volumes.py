@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from collections.abc import Set
 import itertools
 
-import sqlalchemy as sa
+import sqlalchemy
 
 from serifos.database.history.tables import VOLUMES
 
@@ -15,23 +15,23 @@ _AT_ONCE = 500
 """Rows that one statement names."""
 
 
-def numbers(connection: sa.Connection,
+def numbers(connection: sqlalchemy.Connection,
             volumes: Set[str]) -> dict[str, int]:
     """The numbers of those of these volumes that have one."""
-    query = sa.select(VOLUMES.c.volume, VOLUMES.c.number)
+    query = sqlalchemy.select(VOLUMES.c.volume, VOLUMES.c.number)
     if len(volumes) <= _AT_ONCE:
         query = query.where(VOLUMES.c.volume.in_(volumes))
     return {row.volume: row.number for row in connection.execute(query)
             if row.volume in volumes}
 
 
-def update(connection: sa.Connection, volumes: Sequence[str],
+def update(connection: sqlalchemy.Connection, volumes: Sequence[str],
            now: int) -> dict[str, int]:
     """The numbers of all volumes that there are; the others are gone.
 
     :param now: seconds of the epoch, later than all that is known
     """
-    rows = connection.execute(sa.select(VOLUMES)).all()
+    rows = connection.execute(sqlalchemy.select(VOLUMES)).all()
     there = set(volumes)
     known = {row.volume: row.number for row in rows}
     taken = set(known.values())
@@ -41,7 +41,8 @@ def update(connection: sa.Connection, volumes: Sequence[str],
     added = [{'volume': volume, 'number': number}
              for volume, number in new.items()]
     for first in range(0, len(added), _AT_ONCE):
-        connection.execute(sa.insert(VOLUMES), added[first:first + _AT_ONCE])
+        connection.execute(sqlalchemy.insert(VOLUMES),
+                           added[first:first + _AT_ONCE])
     _mark(connection, [row.number for row in rows if row.gone_at is None
                        and row.volume not in there], now)
     _mark(connection, [row.number for row in rows if row.gone_at is not None
@@ -49,13 +50,15 @@ def update(connection: sa.Connection, volumes: Sequence[str],
     return known | new
 
 
-def forget(connection: sa.Connection, before: int) -> None:
+def forget(connection: sqlalchemy.Connection, before: int) -> None:
     """Forgets volumes that were gone before anything that is known."""
-    connection.execute(sa.delete(VOLUMES).where(VOLUMES.c.gone_at < before))
+    connection.execute(sqlalchemy.delete(VOLUMES).where(VOLUMES.c.gone_at
+                                                        < before))
 
 
-def _mark(connection: sa.Connection, found: Sequence[int],
+def _mark(connection: sqlalchemy.Connection, found: Sequence[int],
           gone_at: int | None) -> None:
     for first in range(0, len(found), _AT_ONCE):
-        connection.execute(sa.update(VOLUMES).where(VOLUMES.c.number.in_(
-            found[first:first + _AT_ONCE])).values(gone_at=gone_at))
+        connection.execute(
+            sqlalchemy.update(VOLUMES).where(VOLUMES.c.number.in_(
+                found[first:first + _AT_ONCE])).values(gone_at=gone_at))

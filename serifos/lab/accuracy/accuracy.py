@@ -14,9 +14,12 @@ import numpy.typing as npt
 from serifos.design import d_optimal
 from serifos import errors
 from serifos.facts import bounds
-from serifos.facts import dataset as ds
-from serifos.facts import workload as wl
-from serifos.lab.accuracy import runs as ar
+from serifos.facts import dataset
+from serifos.facts.workload import Load
+from serifos.facts.workload import Workload
+from serifos.lab.accuracy import runs
+from serifos.lab.accuracy.runs import DeviceRuns
+from serifos.lab.accuracy.runs import MOVED
 from serifos.lab.sim import devices as simulated
 from serifos.lab.sim.nand import nand
 from serifos.lab.sim import runner
@@ -26,7 +29,7 @@ from serifos.model import fit
 from serifos.model import fit_runs
 from serifos.model import held_out
 from serifos.model import kinds
-from serifos.model import model as mm
+from serifos.model.model import Model
 from serifos.model import quality
 
 Floats = npt.NDArray[np.float64]
@@ -126,11 +129,11 @@ class KindScore:
 def run(settings: AccuracySettings, mapper: runner.Mapper) -> list[KindScore]:
     """Every kind on every device by every design, ``auto`` after them."""
     devices = list(mapper('Measuring the devices', functools.partial(
-        ar.measured, short=settings.runs, tests=settings.tests,
+        runs.measured, short=settings.runs, tests=settings.tests,
         seed=settings.seed), settings.devices))
     if len(devices) > 1:
         devices = [dataclasses.replace(device, tests={
-            **device.tests, ar.MOVED: ar.moved(*(
+            **device.tests, MOVED: runs.moved(*(
                 one.tests['all think'] for one in (device, other)))})
             for device, other in zip(devices, devices[1:] + devices[:1])]
     jobs = [(device, kind, label) for device in devices
@@ -151,7 +154,7 @@ def with_auto(scores: Sequence[KindScore]) -> list[KindScore]:
     return [*scores, dataclasses.replace(known[best], kind=AUTO)]
 
 
-def scored(job: tuple[ar.DeviceRuns, str, str]) -> KindScore:
+def scored(job: tuple[DeviceRuns, str, str]) -> KindScore:
     """Fits one kind on one design of a device, and tests it."""
     device, kind, label = job
     samples = device.designs[label]
@@ -159,7 +162,8 @@ def scored(job: tuple[ar.DeviceRuns, str, str]) -> KindScore:
     try:
         design = fit_runs.runs(samples)
         expected = held_out.predictions(kind, design, {}, 0)
-        model = fit.fit(ds.Dataset(ds.Header({}), tuple(samples)), kind,
+        model = fit.fit(dataset.Dataset(dataset.Header({}), tuple(samples)),
+                        kind,
                         held_out={kind: expected})
     except errors.SerifosError:
         return score
@@ -183,7 +187,7 @@ def scored(job: tuple[ar.DeviceRuns, str, str]) -> KindScore:
         falls=_falls(model.predictor))
 
 
-def _of_tenants(model: mm.Model,
+def _of_tenants(model: Model,
                 data: fit_runs.Runs) -> tuple[float, float | None]:
     """The error of what tenants see, and the share in their intervals."""
     asked = data.tenants
@@ -197,8 +201,8 @@ def _of_tenants(model: mm.Model,
     ) if model.tenants else None
 
 
-def _p99(kind: str, samples: Sequence[ds.Sample],
-         tests: Sequence[ds.Sample]) -> dict[str, float]:
+def _p99(kind: str, samples: Sequence[dataset.Sample],
+         tests: Sequence[dataset.Sample]) -> dict[str, float]:
     """The mean relative errors of models of both 99th percentiles."""
     wrong = {}
     for figure in P99:
@@ -218,7 +222,7 @@ def _falls(predictor: kinds.Predictor) -> int:
     Of what a tenant sees where the kind tells that: a mean may fall.
     """
     before, after = _additions()
-    own = np.tile(wl.Load.of(wl.Workload(50, 16)).vector, (len(before), 1))
+    own = np.tile(Load.of(Workload(50, 16)).vector, (len(before), 1))
     was, now = (held_out.tenants_of(predictor, loads + own, own)
                 for loads in (before, after))
     return int((now < was * (1 - _ROUNDED)).sum())
@@ -228,17 +232,17 @@ def _falls(predictor: kinds.Predictor) -> int:
 def _additions() -> tuple[Floats, Floats]:
     """Loads of 1 to 19 workloads, and the same with one more."""
     rng = np.random.default_rng(0)
-    before = [sum((wl.Load.of(_anything(rng)) for _ in range(
-        int(rng.integers(1, 20)))), wl.Load()) for _ in range(ADDITIONS)]
-    after = [load + wl.Load.of(_anything(rng)) for load in before]
+    before = [sum((Load.of(_anything(rng)) for _ in range(
+        int(rng.integers(1, 20)))), Load()) for _ in range(ADDITIONS)]
+    after = [load + Load.of(_anything(rng)) for load in before]
     return (np.array([load.vector for load in before]),
             np.array([load.vector for load in after]))
 
 
-def _anything(rng: np.random.Generator) -> wl.Workload:
+def _anything(rng: np.random.Generator) -> Workload:
     """A workload of the whole space, often at one of its corners."""
     def between(least: float, most: float) -> float:
         inside = least + (most - least) * rng.random() ** 3
         return float(rng.choice([least, most, inside, inside]))
-    return wl.Workload(between(0, 100), between(4, 1024), between(1, 64),
-                       between(0, 100))
+    return Workload(between(0, 100), between(4, 1024), between(1, 64),
+                    between(0, 100))

@@ -6,12 +6,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from serifos.lab.accuracy import accuracy
-from serifos.lab.accuracy import runs as ar
+from serifos.lab.accuracy import runs
 
 Scores = Sequence[accuracy.KindScore]
 
-CHOSEN = {ar.CHOSEN: 'the runs that a build chooses',
-          ar.ALL_CHOSEN: 'all runs that a build may choose'}
+CHOSEN = {runs.CHOSEN: 'the runs that a build chooses',
+          runs.ALL_CHOSEN: 'all runs that a build may choose'}
 """A design → in words; others are called by their number of runs."""
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from serifos.lab.accuracy import accuracy
 from serifos.lab.accuracy import groups
-from serifos.lab.accuracy import runs as ar
+from serifos.lab.accuracy import runs
 from serifos.lab.accuracy import verdict
 from serifos.report import charts
 from serifos.report import page
@@ -60,7 +60,7 @@ def _line(kind: str, label: str, scores: groups.Scores) -> tuple[object, ...]:
 
 def details(scores: groups.Scores) -> table.Table:
     """Percentiles, thinktimes, and whether predictions rise with load."""
-    names = (*accuracy.P99, *ar.THINKING)
+    names = (*accuracy.P99, *runs.THINKING)
     rows = []
     for (kind, label), its in groups.by_kind(scores).items():
         errors = {name: [s.errors[name] for s in its if name in s.errors]
@@ -70,12 +70,12 @@ def details(scores: groups.Scores) -> table.Table:
             *(sum(error <= accuracy.TARGETS['p99'] for error in errors[name])
               for name in accuracy.P99),
             *(_share([s.covered[name] for s in its if name in s.covered])
-              for name in ('depths', *ar.THINKING)),
+              for name in ('depths', *runs.THINKING)),
             sum(s.falls or 0 for s in its)))
     return table.Table(
-        ('kind', 'design', 'p99 of reads', 'p99 of writes', *ar.THINKING,
+        ('kind', 'design', 'p99 of reads', 'p99 of writes', *runs.THINKING,
          'within p99 of reads', 'of writes', 'covered varying depths',
-         *(f'covered {name}' for name in ar.THINKING), 'falls'),
+         *(f'covered {name}' for name in runs.THINKING), 'falls'),
         rows, 'Percentiles; workloads with thinktimes of 0.2 to 2 ms; '
         f'how many of {accuracy.ADDITIONS:,} workloads a device '
         'lowered a prediction')
@@ -90,13 +90,13 @@ def tenants(scores: groups.Scores) -> table.Table:
             continue
         rows.append((kind, label, *(
             _averages([s.tenants[name] for s in known if name in s.tenants])
-            for name in (*ar.TESTS, ar.MOVED)), *(
+            for name in (*runs.TESTS, runs.MOVED)), *(
             _share([s.tenants_covered[name] for s in known
                     if s.tenants_covered.get(name) is not None])
-            for name in ar.TESTS)))
+            for name in runs.TESTS)))
     return table.Table(
-        ('kind', 'design', *ar.TESTS, ar.MOVED,
-         *(f'covered {name}' for name in ar.TESTS)), rows,
+        ('kind', 'design', *runs.TESTS, runs.MOVED,
+         *(f'covered {name}' for name in runs.TESTS)), rows,
         'What one tenant sees, mean relative error; for kinds that do not '
         'tell tenants apart, of the mean of its pool; moved: all think, and '
         'what each has outstanding was observed on another device')
@@ -130,7 +130,7 @@ def covered(scores: groups.Scores, label: str) -> table.Table | None:
 
     None where there is no such kind.
     """
-    names = [name for name in ar.TESTS if name != 'wide']
+    names = [name for name in runs.TESTS if name != 'wide']
     rows = [
         (s.device, s.kind, s.runs, *(
             table.percent(found.get(name)) for found, which in (
@@ -153,7 +153,7 @@ def covered(scores: groups.Scores, label: str) -> table.Table | None:
 def every(scores: groups.Scores) -> list[table.Table]:
     """The tables for a terminal."""
     return [summary(scores), details(scores), tenants(scores),
-            by_device(scores, ar.CHOSEN, 'paper'), *_all_covered(scores)]
+            by_device(scores, runs.CHOSEN, 'paper'), *_all_covered(scores)]
 
 
 def _all_covered(scores: groups.Scores) -> list[table.Table]:

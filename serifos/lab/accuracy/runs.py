@@ -18,9 +18,9 @@ from serifos.design import design
 from serifos.design import random_tests
 from serifos.design import sequential
 from serifos.design import stopping
-from serifos.facts import dataset as ds
-from serifos.facts import workload as wl
-from serifos.lab.sim import device as dev
+from serifos.facts.dataset import Sample
+from serifos.facts.workload import Workload
+from serifos.lab.sim import device
 from serifos.lab.sim import modeler
 from serifos.lab.sim import ssd as ssds
 from serifos.model import cv_error
@@ -55,8 +55,8 @@ class DeviceRuns:
     """
 
     ssd: ssds.Ssd
-    designs: Mapping[str, Sequence[ds.Sample]]
-    tests: Mapping[str, Sequence[ds.Sample]]
+    designs: Mapping[str, Sequence[Sample]]
+    tests: Mapping[str, Sequence[Sample]]
 
 
 def measured(ssd: ssds.Ssd, short: Sequence[int], tests: int,
@@ -80,8 +80,8 @@ def measured(ssd: ssds.Ssd, short: Sequence[int], tests: int,
                             ALL_CHOSEN: made}, of_test)
 
 
-def moved(tests: Sequence[ds.Sample],
-          elsewhere: Sequence[ds.Sample]) -> list[ds.Sample]:
+def moved(tests: Sequence[Sample],
+          elsewhere: Sequence[Sample]) -> list[Sample]:
     """The test :data:`MOVED`.
 
     :param tests: runs of tenants that think
@@ -95,10 +95,10 @@ def moved(tests: Sequence[ds.Sample],
         for sample in tests if sample.workloads in other]
 
 
-def chosen(ssd: ssds.Ssd, seed: int) -> tuple[list[ds.Sample], int]:
+def chosen(ssd: ssds.Ssd, seed: int) -> tuple[list[Sample], int]:
     """The runs that a build chooses, and the number at which it stops."""
     plan = sequential.Sequential(seed=seed)
-    made: list[ds.Sample] = []
+    made: list[Sample] = []
     known: dict[int, float] = {}
     number = 0
 
@@ -119,9 +119,9 @@ def chosen(ssd: ssds.Ssd, seed: int) -> tuple[list[ds.Sample], int]:
 
 
 def _measure(ssd: ssds.Ssd, purpose: modeler.Purpose, seed: int,
-             runs: Sequence[design.Run], first: int = 0) -> list[ds.Sample]:
+             runs: Sequence[design.Run], first: int = 0) -> list[Sample]:
     return modeler.measure(modeler.SimulatedRuns(
-        ssd, purpose, seed, first, tuple(runs), dev.IOS))
+        ssd, purpose, seed, first, tuple(runs), device.IOS))
 
 
 def _tests(number: int, seed: int) -> dict[str, list[design.Run]]:
@@ -137,17 +137,17 @@ def _tests(number: int, seed: int) -> dict[str, list[design.Run]]:
         for run in found['depths']] for name, every in THINKING.items()}}
 
 
-def _deep(rng: np.random.Generator) -> wl.Workload:
+def _deep(rng: np.random.Generator) -> Workload:
     return dataclasses.replace(
         random_tests.drawn(rng), iodepth=float(rng.choice(_DEPTHS)))
 
 
-def _thinks(workload: wl.Workload, rng: np.random.Generator) -> wl.Workload:
+def _thinks(workload: Workload, rng: np.random.Generator) -> Workload:
     return dataclasses.replace(
         workload, iodepth=1.0, think_time_us=float(rng.integers(200, 2001)))
 
 
-def _any(rng: np.random.Generator) -> wl.Workload:
-    return wl.Workload(
+def _any(rng: np.random.Generator) -> Workload:
+    return Workload(
         float(rng.integers(0, 101)), float(4 * round(256 ** rng.random())),
         float(round(64 ** rng.random())), float(rng.choice([0, 50, 100])))

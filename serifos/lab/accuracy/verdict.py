@@ -7,9 +7,11 @@ import numpy as np
 
 from serifos.lab.accuracy import accuracy
 from serifos.lab.accuracy import groups
-from serifos.lab.accuracy import runs as ar
-from serifos.model import verdict as vd
-from serifos.report.plan import wording as wd
+from serifos.lab.accuracy import runs
+from serifos.model.verdict import GOOD
+from serifos.model.verdict import headline
+from serifos.model.verdict import percent
+from serifos.report.plan import wording
 
 
 def verdict(scores: groups.Scores) -> str:
@@ -22,16 +24,16 @@ def verdict(scores: groups.Scores) -> str:
     labels = groups.names(known, 'design')
     if not labels:
         return 'No kind could be fitted.'
-    label = ar.CHOSEN if ar.CHOSEN in labels else labels[-1]
+    label = runs.CHOSEN if runs.CHOSEN in labels else labels[-1]
     mean = {kind: float(np.mean([s.errors['paper'] for s in its]))
             for (kind, of), its in groups.by_kind(known).items()
             if of == label}
     best = min(mean, key=mean.__getitem__)
     kind = accuracy.AUTO if accuracy.AUTO in mean else best
     its = groups.by_kind(known)[kind, label]
-    good = sum(s.errors['paper'] <= vd.GOOD for s in its)
-    return (f'Kind {kind} is {vd.headline(mean[kind])} in the mean over '
-            f'{wd.count(len(its), "device")}, fitted to '
+    good = sum(s.errors['paper'] <= GOOD for s in its)
+    return (f'Kind {kind} is {headline(mean[kind])} in the mean over '
+            f'{wording.count(len(its), "device")}, fitted to '
             f'{groups.described(label)}; it is good enough on {good} of them.'
             + ('' if best == kind else f' The best kind is {best}: '
-               f'{vd.percent(mean[best])}.'))
+               f'{percent(mean[best])}.'))

@@ -12,22 +12,23 @@ import numpy as np
 from oslo_config import cfg
 
 from serifos.balancer import planning
-from serifos.balancer import settings as sg
+from serifos.balancer.settings import BalancerSettings
 from serifos.cmd.balancer import adapters
 from serifos import conf
 from serifos import errors
 from serifos.facts import bounds
-from serifos.facts import cluster as cl
+from serifos.facts.cluster import Cluster
+from serifos.facts.cluster import Volume
 from serifos.files import model_files
 from serifos.lab.backtest import csv_history
 from serifos.lab.backtest import pools
-from serifos.lab.backtest import rates as rt
+from serifos.lab.backtest.rates import Rates
 from serifos.lab.backtest import replay
 from serifos.lab.backtest.simulated import copies
 from serifos.lab.backtest.simulated import devices
-from serifos.lab.backtest.simulated import sizes as sz
+from serifos.lab.backtest.simulated.sizes import Sizes
 from serifos.lab.backtest.simulated import truth
-from serifos.model import model as mm
+from serifos.model.model import Model
 from serifos.plan import capacity
 from serifos import plugins
 
@@ -60,7 +61,7 @@ class Asked:
     scale: float = 1.0
     pools: int | None = None
     pool_gib: float | None = None
-    cluster: cl.Cluster | None = None
+    cluster: Cluster | None = None
     truth: Sequence[str] = ()
     drift: float = 0.1
     seed: int = 0
@@ -102,7 +103,7 @@ def made(asked: Asked, history: csv_history.History) -> list[replay.Case]:
              for volume in demand.volumes}
     chosen = devices.named(asked.truth)
     kinds = devices.of_models(_needed(models, asked), chosen)
-    first = dict(zip(demand.volumes, sz.Sizes(
+    first = dict(zip(demand.volumes, Sizes(
         demand.volumes, np.array([*sizes.values()]),
         history.steps).at(demand.begin).tolist()))
     fleet = _fleet(asked, models, demand, sizes, kinds)
@@ -128,20 +129,20 @@ def made(asked: Asked, history: csv_history.History) -> list[replay.Case]:
         for name in [text.partition(':')[0]] for its in [start(name, what)]]
 
 
-def placed(fleet: pools.Fleet, demand: rt.Rates,
+def placed(fleet: pools.Fleet, demand: Rates,
            size_gib: Mapping[str, float]) -> pools.Fleet:
     """The fleet with the volumes of the first slot placed by free capacity.
 
     :raises InputError: where there is no room for one
     """
-    cluster, home = cl.Cluster(fleet.pools, ()), dict(fleet.home)
+    cluster, home = Cluster(fleet.pools, ()), dict(fleet.home)
     for volume, pool in home.items():
         cluster = cluster.filled(pool, size_gib.get(volume, 0.0))
     there = ~np.isnan(demand.values[:, 0, 0])
     for volume, exists in zip(demand.volumes, there.tolist()):
         if exists and volume not in home:
             pool = capacity.place(
-                cl.Volume(volume, '', size_gib[volume]), cluster)
+                Volume(volume, '', size_gib[volume]), cluster)
             if pool is None:
                 raise errors.InputError(
                     f'No pool has room for volume {volume}; give more pools '
@@ -151,8 +152,8 @@ def placed(fleet: pools.Fleet, demand: rt.Rates,
     return pools.Fleet(fleet.pools, home)
 
 
-def _needed(found: Mapping[str, mm.Model],
-            asked: Asked) -> Mapping[str, mm.Model]:
+def _needed(found: Mapping[str, Model],
+            asked: Asked) -> Mapping[str, Model]:
     """The models that pools may have; fitting others would take time."""
     if asked.cluster is None:
         return found
@@ -161,7 +162,7 @@ def _needed(found: Mapping[str, mm.Model],
     return {name: model for name, model in found.items() if name in named}
 
 
-def _fleet(asked: Asked, found: Mapping[str, mm.Model], demand: rt.Rates,
+def _fleet(asked: Asked, found: Mapping[str, Model], demand: Rates,
            sizes: Mapping[str, float],
            kinds: Mapping[str, truth.ssds.Ssd]) -> pools.Fleet:
     if asked.cluster is not None:
@@ -175,7 +176,7 @@ def _fleet(asked: Asked, found: Mapping[str, mm.Model], demand: rt.Rates,
         asked.pools, asked.pool_gib)
 
 
-def _settings(policy: str, asked: Asked) -> sg.BalancerSettings:
+def _settings(policy: str, asked: Asked) -> BalancerSettings:
     """The balancer's settings under a policy, and those for all."""
     name, _, own = policy.partition(':')
     if name not in (replay.CINDER, replay.STAY, *planning.PLANNERS):

@@ -27,8 +27,9 @@ from serifos import errors
 from serifos.facts import times
 from serifos.files import atomic
 from serifos.files import history_csv
-from serifos.lab.backtest import grid as gr
-from serifos.lab.backtest import rates as rt
+from serifos.lab.backtest.grid import Grid
+from serifos.lab.backtest.grid import Wrong
+from serifos.lab.backtest.rates import Rates
 from serifos.lab.backtest.simulated import sizes
 
 _NEEDED, _SIZE = history_csv.COLUMNS, history_csv.SIZE
@@ -49,7 +50,7 @@ class History:
     :param steps: of volumes that are extended
     """
 
-    series: rt.Rates
+    series: Rates
     size_gib: Mapping[str, float]
     steps: sizes.Steps = dataclasses.field(default_factory=dict)
 
@@ -89,7 +90,7 @@ def parsed(lines: Iterable[str], name: str) -> History:
     :param name: of the file, for sentences
     :raises FormatError: where a line is wrong
     """
-    grid, had = gr.Grid(), {}
+    grid, had = Grid(), {}
     reader = csv.reader(lines)
     number = 1
     try:
@@ -99,7 +100,7 @@ def parsed(lines: Iterable[str], name: str) -> History:
             if row:
                 _take(row, place, grid, had)
         grid.flush()
-    except (gr.Wrong, csv.Error) as exc:
+    except (Wrong, csv.Error) as exc:
         at = getattr(exc, 'line', None) or number
         raise errors.FormatError(
             f'Line {at} of the history {name} cannot be used: '
@@ -127,22 +128,22 @@ def _columns(header: Sequence[str]) -> dict[str, int]:
     names = [name.strip().lower().lstrip('\ufeff') for name in header]
     missing = [name for name in _NEEDED if name not in names]
     if missing:
-        raise gr.Wrong(f'the header has no column {" and no ".join(missing)}')
+        raise Wrong(f'the header has no column {" and no ".join(missing)}')
     return {name: names.index(name) for name in (*_NEEDED, _SIZE)
             if name in names}
 
 
-def _take(row: Sequence[str], place: Mapping[str, int], grid: gr.Grid,
+def _take(row: Sequence[str], place: Mapping[str, int], grid: Grid,
           had: dict[str, dict[float, float]]) -> None:
     if len(row) <= max(place[name] for name in _NEEDED):
-        raise gr.Wrong(f'it has {len(row)} fields, fewer than the header')
+        raise Wrong(f'it has {len(row)} fields, fewer than the header')
     volume = row[place['volume']].strip()
     if not volume or len(volume) > _LONG_FIELD:
-        raise gr.Wrong('its volume has no name')
+        raise Wrong('its volume has no name')
     seconds = _number(row, place, 'seconds')
     if not 1 <= seconds <= _LONGEST_S:
-        raise gr.Wrong(f'its seconds are {seconds:g}; give 1 to '
-                       f'{_LONGEST_S:g}')
+        raise Wrong(f'its seconds are {seconds:g}; give 1 to '
+                    f'{_LONGEST_S:g}')
     begin = _begin(row[place['begin']])
     grid.add(volume, begin, seconds,
              [_number(row, place, name) for name in _RATES])
@@ -159,7 +160,7 @@ def _number(row: Sequence[str], place: Mapping[str, int],
     except ValueError:
         value = math.nan
     if not 0 <= value <= _MOST_NUMBER:
-        raise gr.Wrong(f'its {name} {text[:40]!r} is no number from 0')
+        raise Wrong(f'its {name} {text[:40]!r} is no number from 0')
     return value
 
 
@@ -172,12 +173,12 @@ def _begin(text: str) -> float:
         except ValueError:
             value = math.nan
     if not abs(value) <= _MOST_NUMBER:
-        raise gr.Wrong(f'its begin {text[:40]!r} is neither seconds of the '
-                       'epoch nor an ISO 8601 time')
+        raise Wrong(f'its begin {text[:40]!r} is neither seconds of the '
+                    'epoch nor an ISO 8601 time')
     return value
 
 
-def lines(series: rt.Rates,
+def lines(series: Rates,
           size_gib: Mapping[str, float]) -> Iterator[str]:
     """The lines of a file with a history, slot by slot."""
     yield history_csv.header()
@@ -194,7 +195,7 @@ def lines(series: rt.Rates,
                    f'{"" if size is None else f"{size:g}"}\n')
 
 
-def write(path: str | os.PathLike[str], series: rt.Rates,
+def write(path: str | os.PathLike[str], series: Rates,
           size_gib: Mapping[str, float]) -> None:
     """Writes a history to a new file, compressed where it ends in ``.gz``.
 

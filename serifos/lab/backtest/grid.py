@@ -8,7 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from serifos.facts import times
-from serifos.lab.backtest import rates as rt
+from serifos.lab.backtest.rates import COLUMNS
+from serifos.lab.backtest.rates import Rates
 
 MOST_CELLS = 250_000_000
 """Volumes times slots of a history, at most: 9 GB while it is read."""
@@ -124,14 +125,14 @@ class Grid:
                         f'{until} in slots of {self._step:g} s; correct '
                         'their begins')
 
-    def series(self) -> rt.Rates:
+    def series(self) -> Rates:
         low, high = (slot - self._first for slot in self._slots)
         seen = self._values[:len(self.volumes), low:high]
-        values = np.empty((*seen.shape[:2], len(rt.COLUMNS)), np.float32)
+        values = np.empty((*seen.shape[:2], len(COLUMNS)), np.float32)
         values[..., :2] = seen[..., :2]
         values[..., 2] = 1024 * (seen[..., 2] + seen[..., 3])
         # Where requests went is not in the file: at random, the usual case.
         values[..., 3] = seen[..., 0] + seen[..., 1]
         values[..., 4] = np.nan
-        return rt.Rates(self._begin + self._slots[0] * self._step,
-                        self._step, tuple(self.volumes), values)
+        return Rates(self._begin + self._slots[0] * self._step,
+                     self._step, tuple(self.volumes), values)

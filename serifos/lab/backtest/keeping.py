@@ -9,15 +9,16 @@ import pathlib
 import numpy as np
 
 from serifos.database import connection
-from serifos.database.history import store as st
+from serifos.database.history.store import Store
+from serifos.database.history.store import TIERS
 from serifos import errors
-from serifos.facts import history as hs
-from serifos.lab.backtest import rates as rt
+from serifos.facts.history import Series
+from serifos.lab.backtest.rates import Rates
 
 _DAY_S = 86400
 
 
-def keep(series: rt.Rates, directory: str | os.PathLike[str],
+def keep(series: Rates, directory: str | os.PathLike[str],
          latency_us: float) -> pathlib.Path:
     """Writes the history of a new ``state_dir``.
 
@@ -36,19 +37,19 @@ def keep(series: rt.Rates, directory: str | os.PathLike[str],
         raise errors.InputError(
             f'The directory {directory} cannot be made: '
             f'{exc.strerror or exc}.') from None
-    store = st.Store(connection.Database(
+    store = Store(connection.Database(
         f'sqlite:///{path}', {}, connection.HISTORY))
     end = series.begin + series.slots * series.step_s
     for begin in np.arange(series.begin, end, _DAY_S):
         store.add(_seen(series.between(begin, begin + _DAY_S), latency_us,
-                        st.TIERS[0].step_s), store.until())
+                        TIERS[0].step_s), store.until())
     return path
 
 
-def _seen(series: rt.Rates, latency_us: float, step_s: int) -> hs.Series:
+def _seen(series: Rates, latency_us: float, step_s: int) -> Series:
     """What was seen in slots of a minute; all of those that are known."""
     end = series.begin + series.slots * series.step_s
-    found = hs.Series.empty(series.volumes, series.begin, end, step_s)
+    found = Series.empty(series.volumes, series.begin, end, step_s)
     slot = ((np.array(found.begins) - series.begin) // series.step_s).astype(
         np.intp)
     reads, writes, kib = series.values[:, slot, :3].transpose(2, 1, 0)

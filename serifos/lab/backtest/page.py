@@ -7,16 +7,16 @@ from collections.abc import Sequence
 
 from serifos.facts import times
 from serifos.lab.backtest import tables
-from serifos.lab.backtest import tally as tl
+from serifos.lab.backtest.tally import Score
 from serifos.report import charts
 from serifos.report import page
-from serifos.report.plan import wording as wd
+from serifos.report.plan import wording
 
 _COLOURS = charts.SERIES
 _MS = 1e3
 
 
-def page_of(scores: Sequence[tl.Score], command: str) -> str:
+def page_of(scores: Sequence[Score], command: str) -> str:
     """The whole page.
 
     :param command: that made it
@@ -43,7 +43,7 @@ def page_of(scores: Sequence[tl.Score], command: str) -> str:
         ], verdict=verdict(scores))
 
 
-def verdict(scores: Sequence[tl.Score]) -> str:
+def verdict(scores: Sequence[Score]) -> str:
     """What balancing would have brought and cost, beside the first policy.
 
     Of the other policies the one of the fastest worst pool counts.
@@ -52,20 +52,22 @@ def verdict(scores: Sequence[tl.Score]) -> str:
     best = min(scores[1:], key=lambda score: score.worst_us, default=None)
     if best is None:
         return (f'Under {first.policy} the worst pool shows '
-                f'{wd.ms(first.worst_us)} ms in the mean, and SLOs are '
+                f'{wording.ms(first.worst_us)} ms in the mean, and SLOs are '
                 f'violated for {first.slo_minutes:,.0f} volume minutes. '
                 'There is no other policy to compare with.')
     better = best.worst_us < first.worst_us and (
         best.slo_minutes <= first.slo_minutes)
     return (f'{"Worth it" if better else "Not worth it"}: under '
-            f'{best.policy} the worst pool shows {wd.ms(best.worst_us)} ms '
-            f'in the mean, {wd.ms(first.worst_us)} under {first.policy}; '
+            f'{best.policy} the worst pool shows '
+            f'{wording.ms(best.worst_us)} ms in the mean, '
+            f'{wording.ms(first.worst_us)} under {first.policy}; '
             f'SLOs are violated for {best.slo_minutes:,.0f} volume '
             f'minutes, {first.slo_minutes:,.0f} under {first.policy}; '
-            f'{wd.count(best.moves, "move")} of {best.moved_gib:,.0f} GiB.')
+            f'{wording.count(best.moves, "move")} of '
+            f'{best.moved_gib:,.0f} GiB.')
 
 
-def _lines(scores: Sequence[tl.Score], column: int, title: str, unit: float,
+def _lines(scores: Sequence[Score], column: int, title: str, unit: float,
            **settings: object) -> str:
     """A line for each policy, over days."""
     begin = scores[0].hours[0][0]
@@ -78,7 +80,7 @@ def _lines(scores: Sequence[tl.Score], column: int, title: str, unit: float,
         size_in=(10, 3.2), title=title, xlabel='days', **settings)
 
 
-def _days(scores: Sequence[tl.Score]) -> str:
+def _days(scores: Sequence[Score]) -> str:
     rows = {score.policy: score.day_worst for score in scores}
     rows.update((name, days) for name, days, _ in tables.packings(scores[0]))
     return charts.points(

@@ -10,7 +10,8 @@ import math
 
 from serifos import errors
 from serifos.facts import bounds
-from serifos.facts import cluster as cl
+from serifos.facts.cluster import Cluster
+from serifos.facts.cluster import Pool
 
 BUSY = 0.25
 """Of a device's time in the mean, where nobody says how many there are."""
@@ -27,10 +28,10 @@ class Fleet:
     :param home: volume → its pool, of those whose place is given
     """
 
-    pools: tuple[cl.Pool, ...]
+    pools: tuple[Pool, ...]
     home: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
-    def pool(self, name: str) -> cl.Pool:
+    def pool(self, name: str) -> Pool:
         """:raises InputError: where there is none of this name"""
         found = next((pool for pool in self.pools if pool.name == name), None)
         if found is None:
@@ -62,7 +63,7 @@ def made(models: Sequence[str], size_gib: Sequence[float], busy: float,
                              gib) for i in range(number)))
 
 
-def of_cluster(found: cl.Cluster, models: Sequence[str]) -> Fleet:
+def of_cluster(found: Cluster, models: Sequence[str]) -> Fleet:
     """The pools of an observation that have a model here, and who lives there.
 
     :raises InputError: where there are none
@@ -116,8 +117,8 @@ def changed(fleet: Fleet, models: Sequence[str], *,
     return Fleet(pools, home)
 
 
-def _pool(name: str, model: str, gib: float) -> cl.Pool:
-    return cl.Pool(name, model=model, backend_name='sim', **_sized(gib))
+def _pool(name: str, model: str, gib: float) -> Pool:
+    return Pool(name, model=model, backend_name='sim', **_sized(gib))
 
 
 def _sized(gib: float) -> dict[str, float]:

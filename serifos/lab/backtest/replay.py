@@ -19,25 +19,27 @@ import time
 import numpy as np
 
 from serifos.balancer import rounds
-from serifos.balancer import settings as sg
+from serifos.balancer.settings import BalancerSettings
 from serifos.balancer import space
 from serifos.cmd.balancer import histories
 from serifos.database import connection
 from serifos import errors
 from serifos.lab.backtest import packing
-from serifos.lab.backtest import pools as pl
-from serifos.lab.backtest import rates as rt
+from serifos.lab.backtest.pools import Fleet
+from serifos.lab.backtest.rates import Rates
 from serifos.lab.backtest.simulated import cinder
-from serifos.lab.backtest.simulated import copies as cp
-from serifos.lab.backtest.simulated import demand as dm
+from serifos.lab.backtest.simulated.copies import Migrations
+from serifos.lab.backtest.simulated.demand import Demand
 from serifos.lab.backtest.simulated.demand import Floats
 from serifos.lab.backtest.simulated import nova
-from serifos.lab.backtest.simulated import sizes as sz
-from serifos.lab.backtest.simulated import stretch as sr
-from serifos.lab.backtest.simulated import telemetry as tm
+from serifos.lab.backtest.simulated.sizes import Sizes
+from serifos.lab.backtest.simulated.sizes import Steps
+from serifos.lab.backtest.simulated.stretch import Stretch
+from serifos.lab.backtest.simulated.telemetry import SimulatedTelemetry
 from serifos.lab.backtest.simulated import truth
-from serifos.lab.backtest.simulated import world as wd
-from serifos.lab.backtest import tally as tl
+from serifos.lab.backtest.simulated.world import World
+from serifos.lab.backtest.tally import Score
+from serifos.lab.backtest.tally import Tally
 from serifos.lab.sim import ssd as ssds
 from serifos.plan import recent
 
@@ -61,18 +63,18 @@ class Case:
 
     policy: str
     name: str
-    demand: rt.Rates
+    demand: Rates
     size_gib: Mapping[str, float]
-    fleet: pl.Fleet
+    fleet: Fleet
     devices: tuple[ssds.Ssd, ...]
-    settings: sg.BalancerSettings
+    settings: BalancerSettings
     slo_us: float
-    migrations: cp.Migrations = cp.Migrations()
-    steps: sz.Steps = dataclasses.field(default_factory=dict)
+    migrations: Migrations = Migrations()
+    steps: Steps = dataclasses.field(default_factory=dict)
     most_outstanding: float = truth.MOST_OUTSTANDING
 
 
-def prepared(history: rt.Rates, days: float) -> rt.Rates:
+def prepared(history: Rates, days: float) -> Rates:
     """The last days of a history, without gaps.
 
     In a gap a volume goes on with what it did before it.
@@ -97,7 +99,7 @@ def prepared(history: rt.Rates, days: float) -> rt.Rates:
         found, volumes=tuple(found.volumes[i] for i in some), values=values)
 
 
-def run(case: Case) -> tl.Score:
+def run(case: Case) -> Score:
     """Replays the history under a policy.
 
     :raises InputError: where there is no room for a volume
@@ -107,18 +109,18 @@ def run(case: Case) -> tl.Score:
     sizes = np.array([case.size_gib[volume] for volume in demand.volumes])
     devices = truth.Devices(case.devices, case.most_outstanding)
     end = demand.begin + demand.slots * demand.step_s
-    tally = tl.Tally(demand.begin, end, case.slo_us, len(devices),
-                     len(sizes))
-    telemetry = tm.SimulatedTelemetry(max(
+    tally = Tally(demand.begin, end, case.slo_us, len(devices),
+                  len(sizes))
+    telemetry = SimulatedTelemetry(max(
         settings.window_s, settings.history_s + settings.demand.step_s))
 
-    def take(done: sr.Stretch) -> None:
+    def take(done: Stretch) -> None:
         tally.take(done)
         telemetry.take(done)
 
     how = case.migrations.how(len(sizes), settings.limits.copying)
-    world = wd.World(
-        demand, sz.Sizes(demand.volumes, sizes, case.steps),
+    world = World(
+        demand, Sizes(demand.volumes, sizes, case.steps),
         case.fleet.pools, devices, how, take, case.fleet.home)
     telemetry.world = world
     journal = cinder.MemoryJournal(world)
@@ -146,13 +148,13 @@ def run(case: Case) -> tl.Score:
                     time.monotonic() - began), failed=cinder.failed(entries))
 
 
-def _balance(world: wd.World, balancer: rounds.Balancer) -> None:
+def _balance(world: World, balancer: rounds.Balancer) -> None:
     """Rounds until the history is over, as the daemon makes them."""
     while not world.advance(balancer.settings.interval_s):
         balancer.round()
 
 
-def _growth(settings: sg.BalancerSettings,
+def _growth(settings: BalancerSettings,
             directory: str) -> space.Growth | None:
     """What tells how fast pools fill, as the balancer has it."""
     horizon_s = settings.limits.capacity_horizon_s
@@ -167,11 +169,11 @@ def parts(devices: truth.Devices, rates: Floats) -> Floats:
     some = np.maximum(rates[:, 0] + rates[:, 1], 1e-12)
     each = [np.repeat(column, pools) for column in (
         rates[:, 0], rates[:, 1], rates[:, 2] / some, rates[:, 3] / some)]
-    return devices.busy(np.tile(np.arange(pools), volumes), dm.Demand(
+    return devices.busy(np.tile(np.arange(pools), volumes), Demand(
         *each)).reshape(volumes, pools, -1)
 
 
-def quietly(case: Case) -> tl.Score:
+def quietly(case: Case) -> Score:
     """As :func:`run`; what the balancer logs is shown with -v alone."""
     if all(handler.level > logging.DEBUG
            for handler in logging.getLogger().handlers):

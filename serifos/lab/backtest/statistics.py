@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from serifos import errors
-from serifos.lab.backtest import rates as rt
+from serifos.lab.backtest.rates import Rates
 from serifos.lab.backtest import weeks
 
 Floats = npt.NDArray[np.floating]
@@ -36,7 +36,7 @@ class Target:
     target: float | None = None
 
 
-def figures(history: rt.Rates, seed: int = 0) -> list[Target]:
+def figures(history: Rates, seed: int = 0) -> list[Target]:
     """The statistics of a history of at least two days.
 
     :raises InputError: where it is shorter, or its slots are too long

@@ -8,14 +8,14 @@ from collections.abc import Sequence
 import dataclasses
 from typing import Any
 
-from serifos.lab.backtest import tally as tl
+from serifos.lab.backtest.tally import Score
 from serifos.report import table
 
 SCHEMA = 'serifos-backtest/1'
 
 
 def document(settings: Mapping[str, Any],
-             scores: Sequence[tl.Score]) -> dict[str, Any]:
+             scores: Sequence[Score]) -> dict[str, Any]:
     """All that is known of the scores."""
     return {'schema': SCHEMA, 'settings': dict(settings), 'policies': [
         {**dataclasses.asdict(score), 'moves_a_day': score.moves_a_day,
@@ -24,7 +24,7 @@ def document(settings: Mapping[str, Any],
          'packed_first': score.packed_first} for score in scores]}
 
 
-def of_scores(scores: Sequence[tl.Score]) -> table.Table:
+def of_scores(scores: Sequence[Score]) -> table.Table:
     """A row for each policy; what is rare where there is any."""
     some = any(score.failed for score in scores)
     cramped = any(score.cramped_minutes for score in scores)
@@ -44,7 +44,7 @@ def of_scores(scores: Sequence[tl.Score]) -> table.Table:
         f'{scores[0].volumes:,} volumes, {scores[0].days:g} days')
 
 
-def of_days(scores: Sequence[tl.Score]) -> table.Table:
+def of_days(scores: Sequence[Score]) -> table.Table:
     """The busiest pool of each day, as a share of its time."""
     return table.Table(
         ('busiest pool, mean of the day', *(
@@ -56,7 +56,7 @@ def of_days(scores: Sequence[tl.Score]) -> table.Table:
                for score in scores), *packings(scores[0])]])
 
 
-def packings(score: tl.Score) -> tuple[tuple[
+def packings(score: Score) -> tuple[tuple[
         str, tuple[float, ...], float | None], ...]:
     """Name, busiest pool of each day and its mean by best, of each."""
     return (('packed, the first day known', score.day_first,

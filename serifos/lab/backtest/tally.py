@@ -14,7 +14,7 @@ import math
 import numpy as np
 
 from serifos.lab.backtest.simulated.demand import Floats
-from serifos.lab.backtest.simulated import stretch as sr
+from serifos.lab.backtest.simulated import stretch
 
 _HOUR_S, _DAY_S = 3600.0, 86400.0
 
@@ -118,9 +118,9 @@ class Tally:
         """Requests that read and that write, KiB and random requests of each
         day and volume."""
 
-    def take(self, done: sr.Stretch) -> None:
+    def take(self, done: stretch.Stretch) -> None:
         """Counts a stretch of time, which lies within an hour."""
-        there = np.flatnonzero(done.home != sr.ABSENT)
+        there = np.flatnonzero(done.home != stretch.ABSENT)
         home, latency = done.home[there], done.latency_us[there]
         active = latency > 0
         number = np.bincount(home[active], minlength=self._pools)

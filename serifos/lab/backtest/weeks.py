@@ -20,7 +20,8 @@ import numpy.typing as npt
 
 from serifos.facts import bounds
 from serifos.lab.backtest import grid
-from serifos.lab.backtest import rates as rt
+from serifos.lab.backtest.rates import COLUMNS
+from serifos.lab.backtest.rates import Rates
 
 Floats = npt.NDArray[np.floating]
 
@@ -91,14 +92,14 @@ class Week:
             grid.MOST_CELLS)
 
 
-def drawn(week: Week) -> tuple[rt.Rates, dict[str, float]]:
+def drawn(week: Week) -> tuple[Rates, dict[str, float]]:
     """The history, without outstanding I/Os, and volume → its GiB.
 
     The first volumes are the same however many there are.
     """
     fine_s = min(week.step_s, HALF_HOUR_S)
     slots = week.days * DAY_S // week.step_s
-    values = np.empty((week.volumes, slots, len(rt.COLUMNS)), np.float32)
+    values = np.empty((week.volumes, slots, len(COLUMNS)), np.float32)
     sizes = []
     for first in range(0, week.volumes, _BATCH):
         rng = np.random.default_rng([week.seed, first])
@@ -110,7 +111,7 @@ def drawn(week: Week) -> tuple[rt.Rates, dict[str, float]]:
         values[several] = traits.columns(rates)[here]
         sizes += traits.size_gib[here].tolist()
     names = tuple(f'volume-{i:05}' for i in range(1, week.volumes + 1))
-    return (rt.Rates(week.begin, float(week.step_s), names, values),
+    return (Rates(week.begin, float(week.step_s), names, values),
             dict(zip(names, sizes)))
 
 

@@ -19,10 +19,11 @@ import numpy as np
 import numpy.typing as npt
 
 from serifos import errors
-from serifos.facts import dataset as ds
+from serifos.facts.dataset import Dataset
+from serifos.facts.dataset import Header
 from serifos.model import fit
 from serifos.model import fit_runs
-from serifos.model import model as mm
+from serifos.model.model import Model
 from serifos.model import quality
 from serifos.model.queueing import fit as queueing_fit
 from serifos.model.queueing import hits
@@ -137,7 +138,7 @@ class FileSetRuns:
             lambda train, test: self.fitted(train, test, given))
 
 
-def runs(datasets: Sequence[ds.Dataset],
+def runs(datasets: Sequence[Dataset],
          predicts: str = 'latency_us') -> FileSetRuns:
     """The valid runs of one device, from datasets of several file sets.
 
@@ -171,12 +172,12 @@ def runs(datasets: Sequence[ds.Dataset],
     return FileSetRuns(data, np.array(gib) if len(set(gib)) > 1 else None)
 
 
-def model(measured: FileSetRuns, header: ds.Header, name: str, predicts: str,
+def model(measured: FileSetRuns, header: Header, name: str, predicts: str,
           given: Mapping[str, float], seed: int = 0,
-          facts: Mapping[str, Any] | None = None) -> mm.Model:
+          facts: Mapping[str, Any] | None = None) -> Model:
     """The model of kind ``queueing``; of the largest file set."""
-    merged = ds.Dataset(dataclasses.replace(header, valid_round=1),
-                        measured.data.samples)
+    merged = Dataset(dataclasses.replace(header, valid_round=1),
+                     measured.data.samples)
     found = fit.fit(merged, 'queueing', name, predicts, seed, facts, given)
     if measured.gib is None:
         return found

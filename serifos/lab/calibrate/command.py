@@ -16,7 +16,7 @@ from serifos.cmd import cells
 from serifos.cmd import options
 from serifos.cmd import paging
 from serifos.facts import bounds
-from serifos.facts import dataset as ds
+from serifos.facts import dataset
 from serifos.files import atomic
 from serifos.files import documents
 from serifos.model.queueing import predict as queueing
@@ -24,7 +24,7 @@ from serifos.model.queueing import predict as queueing
 if TYPE_CHECKING:  # scipy and statsmodels take a second to import
     from serifos.lab.calibrate import scenarios
 
-_TIMES = tuple(name for name in ds.FIGURES if name.endswith('latency_us'))
+_TIMES = tuple(name for name in dataset.FIGURES if name.endswith('latency_us'))
 
 
 class Calibrate(app.Fails, lister.Lister):

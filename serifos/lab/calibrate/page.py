@@ -13,11 +13,11 @@ import itertools
 
 from serifos.lab.calibrate import grouped
 from serifos.lab.calibrate import scenarios
-from serifos.model import model as mm
+from serifos.model.model import Model
 from serifos.model.queueing import predict as queueing
 from serifos.report import charts
 from serifos.report import page
-from serifos.report.plan import wording as wd
+from serifos.report.plan import wording
 from serifos.report import table
 from serifos.report import verdict
 
@@ -25,7 +25,7 @@ _COLOURS = dict(zip(queueing.CLASSES, (
     charts.BLUE, charts.GREEN, charts.RED, charts.PURPLE), strict=True))
 
 
-def page_of(model: mm.Model, rows: Sequence[scenarios.Scenario],
+def page_of(model: Model, rows: Sequence[scenarios.Scenario],
             groups: Sequence[scenarios.Scenario],
             said: Iterable[tuple[str, str]], about: str) -> str:
     """The HTML page.
@@ -81,7 +81,7 @@ def _beside(rows: Sequence[scenarios.Scenario]) -> str:
     """How it compares with the kind that needs no network."""
     better = sum(row.mean < row.outstanding for row in rows)
     return (f'It is closer than kind outstanding in {better} of '
-            f'{wd.count(len(rows), "scenario")}.' if rows else '')
+            f'{wording.count(len(rows), "scenario")}.' if rows else '')
 
 
 def _table(rows: Sequence[scenarios.Scenario],

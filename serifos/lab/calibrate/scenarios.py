@@ -23,8 +23,8 @@ import numpy as np
 from scipy import optimize
 from scipy import stats
 
-from serifos.facts import dataset as ds
-from serifos.facts import workload as wl
+from serifos.facts.dataset import Sample
+from serifos.facts.workload import Load
 from serifos.lab.calibrate import calibrate
 from serifos.lab.calibrate import network
 from serifos.lab.calibrate import queueing_sim
@@ -151,7 +151,7 @@ def in_order(measured: calibrate.FileSetRuns, parameters: Mapping[str, Any],
                    np.arange(len(measured.data.y)), some))
 
 
-def stations(predictor: queueing.Queueing, load: wl.Load, clients: int,
+def stations(predictor: queueing.Queueing, load: Load, clients: int,
              shape: float = 1.0) -> tuple[network.Station, ...]:
     """The network at the mix of a Load, for solver and simulation.
 
@@ -168,7 +168,7 @@ def stations(predictor: queueing.Queueing, load: wl.Load, clients: int,
     return tuple(found)
 
 
-def shapes(samples: Sequence[ds.Sample]) -> dict[str, float]:
+def shapes(samples: Sequence[Sample]) -> dict[str, float]:
     """The gamma shape of reads and of writes, from runs of fewest clients.
 
     It is the one whose 99th percentile is as far above its mean as in the
@@ -197,7 +197,7 @@ def _shape(ratio: float) -> float:
         optimize.brentq(above, low, high))
 
 
-def _clients(sample: ds.Sample) -> float:
+def _clients(sample: Sample) -> float:
     return sum(workload.outstanding for workload in sample.workloads)
 
 

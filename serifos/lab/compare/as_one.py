@@ -16,7 +16,7 @@ import dataclasses
 import statistics
 
 from serifos import errors
-from serifos.facts import dataset as ds
+from serifos.facts.dataset import Sample
 
 _RATES = ('iops', 'read_iops', 'write_iops')
 _TIMES = {'latency_us': 'iops', 'read_latency_us': 'read_iops',
@@ -24,7 +24,7 @@ _TIMES = {'latency_us': 'iops', 'read_latency_us': 'read_iops',
 """Latency → the rate of the requests that it is the mean of."""
 
 
-def as_one(sample: ds.Sample) -> ds.Sample:
+def as_one(sample: Sample) -> Sample:
     """A run as if its workloads were one of all their requests.
 
     Outstanding requests and rates are summed, latencies are means over all
@@ -53,7 +53,7 @@ def as_one(sample: ds.Sample) -> ds.Sample:
             whole[name] = statistics.fmean(
                 (saw[name] for saw in known),
                 weights if all(weights) else None)
-    return ds.Sample(
+    return Sample(
         (dataclasses.replace(first, iodepth=sum(
             workload.iodepth for workload in sample.workloads)),),
         whole.get('latency_us', sample.latency_us),

@@ -20,12 +20,14 @@ from serifos.cmd import options
 from serifos.cmd import paging
 from serifos import errors
 from serifos.facts import bounds
-from serifos.facts import dataset as ds
+from serifos.facts.dataset import Dataset
+from serifos.facts.dataset import FIGURES
+from serifos.facts.dataset import Sample
 from serifos.files import documents
 from serifos.lab.compare import as_one
 from serifos.lab.tuning import options as tuning_options
 from serifos.model import fit_runs
-from serifos.model import kinds as kd
+from serifos.model import kinds
 
 if TYPE_CHECKING:  # scipy and statsmodels take a second to import
     from serifos.lab.compare import compare
@@ -47,11 +49,11 @@ class CompareKinds(app.Fails, lister.Lister):
         parser.add_argument('dataset', metavar='DATASET',
                             help='the runs, NAME.jsonl, as build writes them')
         parser.add_argument(
-            '--predicts', action='append', choices=ds.FIGURES,
+            '--predicts', action='append', choices=FIGURES,
             metavar='FIGURE', help='figure of a run that models predict; may '
-            f'be given again: {", ".join(ds.FIGURES)} (default: latency_us)')
+            f'be given again: {", ".join(FIGURES)} (default: latency_us)')
         parser.add_argument(
-            '--kind', action='append', choices=kd.names(), dest='kinds',
+            '--kind', action='append', choices=kinds.names(), dest='kinds',
             help='a kind to compare; may be given again (default: all)')
         paging.add_argument(parser, 'the figures')
         parser.add_argument(
@@ -83,7 +85,7 @@ class CompareKinds(app.Fails, lister.Lister):
         dataset = documents.read_dataset(parsed_args.dataset)
         others = _others(parsed_args, dataset)
         figures = [*dict.fromkeys(parsed_args.predicts or ['latency_us'])]
-        kinds = [*dict.fromkeys(parsed_args.kinds or kd.every())]
+        chosen = [*dict.fromkeys(parsed_args.kinds or kinds.every())]
         of_figure = {}
         for predicts in figures:
             data = fit_runs.runs(dataset.valid(), predicts)
@@ -96,10 +98,10 @@ class CompareKinds(app.Fails, lister.Lister):
         verdicts = []
         with self._searching(parsed_args) as searcher:
             for number, (predicts, kind) in enumerate(
-                    itertools.product(figures, kinds)):
+                    itertools.product(figures, chosen)):
                 if searcher:
                     searcher.go_on('kinds', number,
-                                   len(figures) * len(kinds))
+                                   len(figures) * len(chosen))
                 verdicts += _verdicts(
                     kind, predicts, *of_figure[predicts], parsed_args.seed,
                     searcher, refused)
@@ -141,8 +143,8 @@ class CompareKinds(app.Fails, lister.Lister):
             yield searcher
 
 
-def _others(args: argparse.Namespace, dataset: ds.Dataset
-            ) -> tuple[ds.Sample, ...] | None:
+def _others(args: argparse.Namespace, dataset: Dataset
+            ) -> tuple[Sample, ...] | None:
     """The runs to test on, None where there are none.
 
     :raises InputError: where they are of another device, or not as asked
@@ -180,7 +182,7 @@ def _verdicts(kind: str, predicts: str, data: fit_runs.Runs,
     from serifos.lab.compare import compare
     try:
         yield compare.judge(kind, predicts, data, divided)
-        if searcher is None or not kd.of(kind).settings:
+        if searcher is None or not kinds.of(kind).settings:
             return
         trace = searcher.search(
             kind, predicts, data.some(divided.training), seed, {})

@@ -21,7 +21,7 @@ from scipy import stats
 
 from serifos import errors
 from serifos.lab.regression import inputs
-from serifos.model import conditions as mc
+from serifos.model import conditions
 from serifos.model import fit_runs
 from serifos.model import held_out
 from serifos.model import kinds
@@ -139,7 +139,7 @@ def with_others(data: fit_runs.Runs, divided: Parts, others: fit_runs.Runs
         data, loads=data.loads + others.loads,
         y=np.concatenate([data.y, others.y]), keys=data.keys + others.keys,
         samples=samples,
-        conditions=mc.of([sample.condition for sample in samples])),
+        conditions=conditions.of([sample.condition for sample in samples])),
         dataclasses.replace(divided, tested={
             **divided.tested,
             OTHERS: np.arange(number, number + len(others.y))}))

@@ -13,7 +13,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from serifos.lab.compare import compare
-from serifos.model import verdict as vd
+from serifos.model.verdict import headline
+from serifos.model.verdict import percent
 from serifos.report import charts
 from serifos.report import page
 from serifos.report import table
@@ -114,10 +115,10 @@ def verdict(lines: _Lines, runs: int) -> str:
     worst = max(beyond, key=beyond.__getitem__, default='')
     return ''.join((
         f'{who} predicts {"latency" if latency else best.predicts} best: ',
-        vd.headline(error, runs) if latency else f'{vd.percent(error)} error',
+        headline(error, runs) if latency else f'{percent(error)} error',
         '.', f' Within chance as good: {", ".join(alike)}.' if alike else '',
         f' Beyond what it was fitted to it is worse, most for {worst}: '
-        f'{vd.percent(beyond[worst])}.'
+        f'{percent(beyond[worst])}.'
         if worst and beyond[worst] > error else ''))
 
 

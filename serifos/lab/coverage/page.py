@@ -10,8 +10,8 @@ import statistics
 
 import numpy as np
 
-from serifos.facts import dataset as ds
-from serifos.facts import workload as wl
+from serifos.facts import dataset
+from serifos.facts.workload import Workload
 from serifos.lab.coverage import coverage
 from serifos.lab.coverage import words
 from serifos.report import charts
@@ -31,7 +31,7 @@ WRITTEN = {'all': lambda w: 1.0, 'reads': lambda w: 100 - w.write_pct,
 """What a workload counts for, where all requests, or reads, or writes do."""
 
 
-def points(datasets: Sequence[ds.Dataset], which: str = 'all'
+def points(datasets: Sequence[dataset.Dataset], which: str = 'all'
            ) -> tuple[list[coverage.Floats], tuple[str, ...]]:
     """A float[n, m] for each dataset, and the names of the columns.
 
@@ -48,7 +48,7 @@ def points(datasets: Sequence[ds.Dataset], which: str = 'all'
             CHARACTERISTICS[:width])
 
 
-def _point(sample: ds.Sample, weight: Callable[[wl.Workload], float]
+def _point(sample: dataset.Sample, weight: Callable[[Workload], float]
            ) -> tuple[float, ...]:
     weights = [*map(weight, sample.workloads)]
 
@@ -63,7 +63,7 @@ def _point(sample: ds.Sample, weight: Callable[[wl.Workload], float]
 
 def page_of(found: coverage.Coverage, labels: Sequence[str],
             rows: Sequence[Sequence[object]],
-            header: Sequence[str], files: Sequence[ds.Header]) -> str:
+            header: Sequence[str], files: Sequence[dataset.Header]) -> str:
     """The HTML page.
 
     :param labels: of the datasets, the benchmark first

@@ -14,18 +14,18 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn import tree as sk
+from sklearn.tree import DecisionTreeRegressor
 
-from serifos.facts import workload as wl
+from serifos.facts.workload import Load
 from serifos.lab.regression import inputs
-from serifos.model import conditions as mc
+from serifos.model.conditions import Conditions
 
 _DEEPEST = 30  # as rpart has it
 
 
-def fit(loads: Sequence[wl.Load], y: npt.NDArray[np.float64],
+def fit(loads: Sequence[Load], y: npt.NDArray[np.float64],
         minsplit: float = 20, cp: float = 0.01,
-        conditions: mc.Conditions | None = None) -> dict[str, Any]:
+        conditions: Conditions | None = None) -> dict[str, Any]:
     """The parameters of a cart model.
 
     :param minsplit: runs below which a node is not split
@@ -33,7 +33,7 @@ def fit(loads: Sequence[wl.Load], y: npt.NDArray[np.float64],
         what is left
     :param conditions: of the runs, where they vary
     """
-    grown = sk.DecisionTreeRegressor(
+    grown = DecisionTreeRegressor(
         max_depth=_DEEPEST, min_samples_split=int(minsplit),
         min_samples_leaf=max(1, round(minsplit / 3)),
         ccp_alpha=cp * float(np.var(y)), random_state=0)

@@ -16,7 +16,8 @@ from typing import NamedTuple
 import numpy as np
 
 from serifos.lab.regression import growth
-from serifos.lab.regression import smoothing as sm
+from serifos.lab.regression import smoothing
+from serifos.lab.regression.smoothing import Nodes
 from serifos.lab.regression import tree
 from serifos.model import quality
 
@@ -45,10 +46,11 @@ class Method(NamedTuple):
     smoothing: float
 
     def nodes(self, x: growth.Floats, y: growth.Floats,
-              nsplits: int) -> sm.Nodes:
+              nsplits: int) -> Nodes:
         """A tree, for float[n, 5] and float[n]."""
-        return sm.nodes(growth.grown(x, y, nsplits, bool(self.linear_splits)),
-                        self.smoothing)
+        return smoothing.nodes(growth.grown(x, y, nsplits,
+                                            bool(self.linear_splits)),
+                               self.smoothing)
 
 
 def chosen(x: growth.Floats, y: growth.Floats, nsplits: int,
@@ -92,8 +94,9 @@ def _chosen(x_bytes: bytes, y_bytes: bytes, nsplits: int,
             of_it = [method for method in tried
                      if method.linear_splits == by]
             found = np.clip(
-                sm.foretold(root, [method.smoothing for method in of_it],
-                            x[test]), *growth.within(y[train]))
+                smoothing.foretold(root,
+                                   [method.smoothing for method in of_it],
+                                   x[test]), *growth.within(y[train]))
             for method, its in zip(of_it, found):
                 errors[method].append(float(np.sum((its - y[test]) ** 2)))
     return _better(errors)

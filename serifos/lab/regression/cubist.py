@@ -17,13 +17,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from serifos.facts import workload as wl
+from serifos.facts.workload import Load
 from serifos.lab.regression import choice
 from serifos.lab.regression import growth
 from serifos.lab.regression import inputs
-from serifos.lab.regression import neighbours as nb
+from serifos.lab.regression.neighbours import distances
 from serifos.lab.regression import tree
-from serifos.model import conditions as mc
+from serifos.model.conditions import Conditions
 
 _DEVIATIONS, _LEAST_UNIT = 5, 1e-9
 _BEYOND = 0.05  # of the range measured, how far a neighbour may correct
@@ -32,10 +32,10 @@ _ANYWHERE = (-np.inf, np.inf)  # corrections may be negative
 Floats = npt.NDArray[np.float64]
 
 
-def fit(loads: Sequence[wl.Load], y: Floats, nsplits: float = 100,
+def fit(loads: Sequence[Load], y: Floats, nsplits: float = 100,
         ntrees: float = 1, ninstances: float = 0,
         smoothing: float = tree.CHOSEN, linear_splits: float = tree.CHOSEN,
-        conditions: mc.Conditions | None = None) -> dict[str, Any]:
+        conditions: Conditions | None = None) -> dict[str, Any]:
     """The parameters of a cubist model.
 
     :param nsplits: splits of each tree in the forward step, at most
@@ -97,5 +97,5 @@ def _furthest(x: Floats, units: list[float]) -> float:
 
     Cubist's program takes the mean of pairs that it draws.
     """
-    far = sum(float(nb.distances(row[None], x, units).sum()) for row in x)
+    far = sum(float(distances(row[None], x, units).sum()) for row in x)
     return round(far / max(1, len(x) * (len(x) - 1)), 1)

@@ -15,20 +15,20 @@ from typing import Any
 from typing import TYPE_CHECKING
 
 from serifos import errors
-from serifos.facts import dataset as ds
+from serifos.facts import dataset
 from serifos.facts import fields
-from serifos.facts import workload as wl
+from serifos.facts import workload
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from serifos.model import conditions as mc
+    from serifos.model.conditions import Conditions
 
 PLAIN = ('count', 'write_pct', 'block_kib', 'iodepth', 'random_pct')
 """The names of the inputs that every dataset has."""
 
-INPUTS = (*PLAIN, *ds.CONDITIONS)
+INPUTS = (*PLAIN, *dataset.CONDITIONS)
 """The names of the inputs, in the order of every vector of them; one that has
 the plain ones alone is shorter."""
 
@@ -42,11 +42,11 @@ At = tuple[float, ...]
 nothing where its inputs are the plain ones."""
 
 _SUMS = ('sum_write_pct', 'sum_block_kib', 'sum_iodepth', 'sum_random_pct')
-_COLUMNS = tuple(wl.FEATURES.index(name) for name in _SUMS)
+_COLUMNS = tuple(workload.FEATURES.index(name) for name in _SUMS)
 _GREATEST = 1e9
 
 
-def of(load: wl.Load, at: At = ()) -> tuple[float, ...]:
+def of(load: workload.Load, at: At = ()) -> tuple[float, ...]:
     """(count, mean write_pct, mean block_kib, mean iodepth, mean random_pct)
 
     All 0 where no workload is active; then the condition.
@@ -67,7 +67,8 @@ def of_many(loads: npt.NDArray[np.float64],
         *(np.full(len(loads), value) for value in at)])
 
 
-def of_runs(loads: Sequence[wl.Load], conditions: mc.Conditions | None = None
+def of_runs(loads: Sequence[workload.Load],
+            conditions: Conditions | None = None
             ) -> npt.NDArray[np.float64]:
     """The inputs of runs, each under its own condition: float[n, 5 or 7]."""
     import numpy as np  # the scheduler, which has none, never calls this
@@ -76,14 +77,14 @@ def of_runs(loads: Sequence[wl.Load], conditions: mc.Conditions | None = None
             else np.column_stack([plain, conditions.values]))
 
 
-def named(conditions: mc.Conditions | None) -> dict[str, Any]:
+def named(conditions: Conditions | None) -> dict[str, Any]:
     """What parameters say of the condition under which a model predicts.
 
     It is that of the largest file set, and of the first scheduler.
     """
     if conditions is None:
         return {}
-    return {'at': dict(zip(ds.CONDITIONS, (
+    return {'at': dict(zip(dataset.CONDITIONS, (
         float(conditions.values[:, 0].max()), 0.0))),
         'schedulers': list(conditions.schedulers)}
 
@@ -91,7 +92,7 @@ def named(conditions: mc.Conditions | None) -> dict[str, Any]:
 def anywhere(width: int) -> dict[str, Any]:
     """The same for vectors of so many inputs, of whatever condition."""
     return ({} if width == len(PLAIN)
-            else {'at': dict.fromkeys(ds.CONDITIONS, 0.0)})
+            else {'at': dict.fromkeys(dataset.CONDITIONS, 0.0)})
 
 
 def at(kind: str, parameters: Mapping[str, Any]) -> At:
@@ -102,14 +103,14 @@ def at(kind: str, parameters: Mapping[str, Any]) -> At:
     said = parameters.get('at')
     if said is None:
         return ()
-    if not (isinstance(said, dict) and set(said) == {*ds.CONDITIONS}
+    if not (isinstance(said, dict) and set(said) == {*dataset.CONDITIONS}
             and all(fields.is_number(value, 0, _GREATEST)
                     for value in said.values())):
         raise errors.FormatError(
-            f'There is no {" and ".join(ds.CONDITIONS)} in "at" of the '
+            f'There is no {" and ".join(dataset.CONDITIONS)} in "at" of the '
             f'parameters of a {kind} model; fit it again with serifos-model '
             'fit.')
-    return tuple(float(said[name]) for name in ds.CONDITIONS)
+    return tuple(float(said[name]) for name in dataset.CONDITIONS)
 
 
 def allowed(parameters: Mapping[str, Any]) -> tuple[str, ...]:

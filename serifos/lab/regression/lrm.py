@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from serifos.facts import workload as wl
+from serifos.facts.workload import Load
 from serifos.lab.regression import inputs
 from serifos.lab.regression import splines
-from serifos.model import conditions as mc
+from serifos.model.conditions import Conditions
 
 Floats = npt.NDArray[np.float64]
 
@@ -29,8 +29,8 @@ as many terms as runs would overfit."""
 _ALIASED = 1e-7  # of a term's length is new, as R's lm has it
 
 
-def fit(loads: Sequence[wl.Load], y: Floats,
-        conditions: mc.Conditions | None = None) -> dict[str, Any]:
+def fit(loads: Sequence[Load], y: Floats,
+        conditions: Conditions | None = None) -> dict[str, Any]:
     """The parameters of an lrm model.
 
     All products of a number of inputs are used, or none of them.

@@ -11,17 +11,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from serifos.facts import workload as wl
+from serifos.facts.workload import Load
 from serifos.lab.regression import choice
 from serifos.lab.regression import growth
 from serifos.lab.regression import inputs
 from serifos.lab.regression import tree
-from serifos.model import conditions as mc
+from serifos.model.conditions import Conditions
 
 
-def fit(loads: Sequence[wl.Load], y: growth.Floats, nsplits: float = 100,
+def fit(loads: Sequence[Load], y: growth.Floats, nsplits: float = 100,
         smoothing: float = tree.CHOSEN, linear_splits: float = tree.CHOSEN,
-        conditions: mc.Conditions | None = None) -> dict[str, Any]:
+        conditions: Conditions | None = None) -> dict[str, Any]:
     """The parameters of an m5 model.
 
     :param nsplits: splits in the forward step, at most

@@ -22,12 +22,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from serifos.facts import workload as wl
+from serifos.facts.workload import Load
 from serifos.lab.regression import hinge_search
 from serifos.lab.regression import inputs
 from serifos.lab.regression import lrm
 from serifos.lab.regression import splines
-from serifos.model import conditions as mc
+from serifos.model.conditions import Conditions
 
 Floats = npt.NDArray[np.float64]
 
@@ -49,10 +49,10 @@ class FittedSplines:
     gcv: float
 
 
-def fit(loads: Sequence[wl.Load], y: Floats, nnodes: float = 21,
+def fit(loads: Sequence[Load], y: Floats, nnodes: float = 21,
         threshold: float = 0.001, nprune: float = 800,
         degree: float = 2,
-        conditions: mc.Conditions | None = None) -> dict[str, Any]:
+        conditions: Conditions | None = None) -> dict[str, Any]:
     """The parameters of a mars model.
 
     :param nnodes: terms of the forward pass at most; a pair counts as two,

@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING
 
 from serifos import errors
 from serifos.facts import fields
-from serifos.facts import workload as wl
+from serifos.facts.workload import Load
 from serifos.lab.regression import inputs
 from serifos.model import kinds
 from serifos.model import parameter
@@ -105,7 +105,7 @@ class Splines:
     at: inputs.At = ()
     says: tuple[tuple[str, str], ...] = ()
 
-    def predict(self, load: wl.Load) -> float:
+    def predict(self, load: Load) -> float:
         """The prediction for a Load, never negative; 0 for a count of 0."""
         if load.count == 0:
             return 0.0
@@ -128,7 +128,7 @@ class Splines:
             total += values(term.factors, x, term.coefficient)
         return np.where(loads[:, 0] == 0, 0.0, np.maximum(total, 0.0))
 
-    def work(self, load: wl.Load) -> float:
+    def work(self, load: Load) -> float:
         return 10.0 + self._work
 
     @functools.cached_property

@@ -26,10 +26,15 @@ import functools
 from typing import Any
 from typing import TYPE_CHECKING
 
-from serifos.facts import workload as wl
+from serifos.facts.workload import Load
 from serifos.lab.regression import inputs
-from serifos.lab.regression import neighbours as nb
-from serifos.lab.regression import node as nd
+from serifos.lab.regression.neighbours import Neighbours
+from serifos.lab.regression.node import arrays
+from serifos.lab.regression.node import rules
+from serifos.lab.regression.node import Tree
+from serifos.lab.regression.node import TreeNode
+from serifos.lab.regression.node import value
+from serifos.lab.regression.node import values
 from serifos.lab.regression import tree_parameters
 from serifos.model import kinds
 from serifos.model import parameter
@@ -52,18 +57,18 @@ class Forest:
     :param says: that for people
     """
 
-    trees: tuple[nd.Tree, ...]
+    trees: tuple[Tree, ...]
     within: tuple[float, float]
-    neighbours: nb.Neighbours | None = None
+    neighbours: Neighbours | None = None
     at: inputs.At = ()
     says: tuple[tuple[str, str], ...] = ()
 
-    def predict(self, load: wl.Load) -> float:
+    def predict(self, load: Load) -> float:
         """The prediction for a Load, never negative; 0 for a count of 0."""
         if load.count == 0:
             return 0.0
         x = inputs.of(load, self.at)
-        found = sum(nd.value(tree, x) for tree in self.trees) / len(self.trees)
+        found = sum(value(tree, x) for tree in self.trees) / len(self.trees)
         least, greatest = self.within
         if self.neighbours:
             found = self.neighbours.corrected(
@@ -82,7 +87,7 @@ class Forest:
         import numpy as np  # the scheduler, which has none, never calls this
         found = np.zeros(len(x))
         for splits, rows in self._arrays:
-            found += nd.values(splits, rows, x)
+            found += values(splits, rows, x)
         found /= len(self.trees)
         if self.neighbours:
             found = self.neighbours.all_corrected(
@@ -91,9 +96,9 @@ class Forest:
 
     @functools.cached_property
     def _arrays(self) -> list[tuple[Any, ...]]:
-        return [nd.arrays(tree) for tree in self.trees]
+        return [arrays(tree) for tree in self.trees]
 
-    def work(self, load: wl.Load) -> float:
+    def work(self, load: Load) -> float:
         return self._work
 
     @functools.cached_property
@@ -113,7 +118,7 @@ class Forest:
         found = [(f'tree {number}: {rule}' * (len(self.trees) > 1) or rule,
                   says)
                  for number, tree in enumerate(self.trees, 1)
-                 for rule, says in nd.rules(tree)]
+                 for rule, says in rules(tree)]
         if self.neighbours:
             found.append((
                 'corrected by', f'the nearest {self.neighbours.nearest} of '
@@ -130,10 +135,10 @@ def from_parameters(kind: str, parameters: Mapping[str, Any]) -> Forest:
     about = parameters.get('neighbours')
     at = inputs.at(kind, parameters)
     return Forest(
-        tuple(tuple(map(nd.TreeNode.of, tree))
+        tuple(tuple(map(TreeNode.of, tree))
               for tree in parameters['trees']),
         tuple(map(float, parameters['within'])),
-        about and nb.Neighbours.of(about),
+        about and Neighbours.of(about),
         at, tuple(inputs.lines(parameters, at)))
 
 

@@ -20,8 +20,8 @@ import operator
 from typing import Any
 
 from serifos import errors
-from serifos.facts import dataset as ds
-from serifos.facts import workload as wl
+from serifos.facts.dataset import Sample
+from serifos.facts.workload import Workload
 
 CHARACTERISTICS = ('inter_arrival_us', 'write_pct', 'write_kib', 'read_kib',
                    'random_pct', 'count')
@@ -35,7 +35,7 @@ HOST = ('cpu_pct', 'context_switches_per_s', 'interrupts_per_s')
 """SO where they were measured (build --observe-host)."""
 
 
-def of_workload(workload: wl.Workload) -> dict[str, float]:
+def of_workload(workload: Workload) -> dict[str, float]:
     """The characteristics and service of one observed workload.
 
     :raises InputError: where its iops or latency are unknown, or zero
@@ -48,13 +48,13 @@ def of_workload(workload: wl.Workload) -> dict[str, float]:
                      workload.outstanding)
 
 
-def is_observed(sample: ds.Sample) -> bool:
+def is_observed(sample: Sample) -> bool:
     """Whether a run says the iops and latency_us of all of its workloads."""
     return bool(sample.seen) and all(
         saw.get('iops') and saw.get('latency_us') for saw in sample.seen)
 
 
-def of_sample(sample: ds.Sample) -> dict[str, float]:
+def of_sample(sample: Sample) -> dict[str, float]:
     """The same of a run, and what the machine did where that is known.
 
     Rates are sums over its workloads, the latency is the run's, and shares
@@ -74,7 +74,7 @@ def of_sample(sample: ds.Sample) -> dict[str, float]:
                         if sample.seen[0].get(name) is not None}}
 
 
-def of_tenants(sample: ds.Sample) -> list[dict[str, float]]:
+def of_tenants(sample: Sample) -> list[dict[str, float]]:
     """The figures of each workload of a run, ordered by pattern.
 
     :raises InputError: where a workload's iops or latency are missing
@@ -85,7 +85,7 @@ def of_tenants(sample: ds.Sample) -> list[dict[str, float]]:
     return [of_workload(_as_seen(*tenant)) for tenant in tenants]
 
 
-def _as_seen(workload: wl.Workload, saw: Mapping[str, Any]) -> wl.Workload:
+def _as_seen(workload: Workload, saw: Mapping[str, Any]) -> Workload:
     """A workload with its rate, its latency, and the writes that it made."""
     writes = saw.get('write_iops')
     return dataclasses.replace(
@@ -94,7 +94,7 @@ def _as_seen(workload: wl.Workload, saw: Mapping[str, Any]) -> wl.Workload:
                    else 100 * writes / saw['iops']))
 
 
-def _observed(workloads: Sequence[wl.Workload], iops: Sequence[float],
+def _observed(workloads: Sequence[Workload], iops: Sequence[float],
               latency_us: float, q: float) -> dict[str, float]:
     """Of workloads as one stream, each at its rate."""
     total = sum(iops)

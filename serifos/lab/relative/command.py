@@ -21,7 +21,7 @@ from serifos.cmd import options
 from serifos.cmd import paging
 from serifos import errors
 from serifos.facts import bounds
-from serifos.facts import dataset as ds
+from serifos.facts.dataset import Dataset
 from serifos.files import atomic
 from serifos.files import documents
 
@@ -153,7 +153,7 @@ def _add_datasets(parser: argparse.ArgumentParser) -> None:
              'them, measured on the same runs')
 
 
-def _datasets(paths: Sequence[str]) -> dict[str, ds.Dataset]:
+def _datasets(paths: Sequence[str]) -> dict[str, Dataset]:
     """By the stem of the file, or by its path where stems are the same."""
     if len(paths) < 2:
         raise errors.InputError(
@@ -169,7 +169,7 @@ def _datasets(paths: Sequence[str]) -> dict[str, ds.Dataset]:
 
 
 def _others(paths: Sequence[str],
-            trained: Iterable[ds.Dataset]) -> dict[str, ds.Dataset]:
+            trained: Iterable[Dataset]) -> dict[str, Dataset]:
     """The datasets to test on, in the order of those to train on."""
     found = _datasets(paths)
     for path, other, one in zip(paths, found.values(), trained):
@@ -191,7 +191,7 @@ def _error(medians: Mapping[tuple[str, str], float], technique: str,
     return cells.number(value, '.1%', '-')
 
 
-def _hours(first: ds.Dataset, second: ds.Dataset
+def _hours(first: Dataset, second: Dataset
            ) -> tuple[float | None, float | None]:
     """Of the second's build were it as long, and what is left of it."""
     seconds = first.header.runtime_s

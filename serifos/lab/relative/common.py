@@ -13,7 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from serifos import errors
-from serifos.facts import dataset as ds
+from serifos.facts.dataset import Dataset
+from serifos.facts.dataset import Header
+from serifos.facts.dataset import Key
+from serifos.facts.dataset import Sample
 from serifos.lab.relative import characteristics
 
 Floats = npt.NDArray[np.float64]
@@ -44,7 +47,7 @@ class Devices:
     """
 
     names: tuple[str, ...]
-    headers: tuple[ds.Header, ...]
+    headers: tuple[Header, ...]
     columns: tuple[Mapping[str, Floats], ...]
     tenants: tuple[Mapping[str, Floats], ...]
     spreads: tuple[Mapping[str, float], ...] = ()
@@ -76,7 +79,7 @@ class Devices:
             for own in self.columns))
 
 
-def joined(datasets: Mapping[str, ds.Dataset], best: bool = False) -> Devices:
+def joined(datasets: Mapping[str, Dataset], best: bool = False) -> Devices:
     """The runs that all datasets have in their valid rounds, in one order.
 
     Runs are the same where their workloads are (:attr:`.Sample.key`).
@@ -108,14 +111,14 @@ def joined(datasets: Mapping[str, ds.Dataset], best: bool = False) -> Devices:
               for dataset in datasets.values()))
 
 
-def _iops(sample: ds.Sample) -> float:
+def _iops(sample: Sample) -> float:
     return sum(saw.get('iops') or 0.0 for saw in sample.seen)
 
 
-def _spread(samples: Sequence[ds.Sample],
-            keys: Container[ds.Key]) -> dict[str, float]:
+def _spread(samples: Sequence[Sample],
+            keys: Container[Key]) -> dict[str, float]:
     """The variation of each figure over the rounds of a run."""
-    rounds: dict[ds.Key, list[ds.Sample]] = {}
+    rounds: dict[Key, list[Sample]] = {}
     for sample in samples:
         if sample.key in keys and characteristics.is_observed(sample):
             rounds.setdefault(sample.key, []).append(sample)
@@ -131,13 +134,13 @@ def variation(values: Floats) -> Any:
     return values.std(axis=0, ddof=1) / np.where(means == 0, 1.0, means)
 
 
-def _tenants(samples: Sequence[ds.Sample]) -> dict[str, Floats]:
+def _tenants(samples: Sequence[Sample]) -> dict[str, Floats]:
     rows = [{'run': number, **row} for number, sample in enumerate(samples)
             for row in characteristics.of_tenants(sample)]
     return {name: np.array([row[name] for row in rows]) for name in rows[0]}
 
 
-def _columns(device: str, samples: Sequence[ds.Sample]) -> dict[str, Floats]:
+def _columns(device: str, samples: Sequence[Sample]) -> dict[str, Floats]:
     """A device's figures of the runs, those that all runs have."""
     try:
         rows = [characteristics.of_sample(sample) for sample in samples]
@@ -148,7 +151,7 @@ def _columns(device: str, samples: Sequence[ds.Sample]) -> dict[str, Floats]:
             for name in rows[0] if name in known}
 
 
-def _too_few(datasets: Mapping[str, ds.Dataset], number: int) -> str:
+def _too_few(datasets: Mapping[str, Dataset], number: int) -> str:
     words = (f'{" and ".join(datasets)} have {number} runs in common, and '
              f'{LEAST_RUNS} are needed')
     everywhere = set.intersection(*(

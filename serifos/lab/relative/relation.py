@@ -18,7 +18,7 @@ from typing import Any
 
 from serifos import errors
 from serifos.facts import fields
-from serifos.facts import workload as wl
+from serifos.facts.workload import Workload
 from serifos.lab.relative import characteristics
 
 RELATION_SCHEMA = 'serifos-relation/1'
@@ -66,7 +66,7 @@ class Expected:
 
     latency: float
     iops: float
-    workload: wl.Workload
+    workload: Workload
 
 
 @dataclasses.dataclass(frozen=True)
@@ -86,7 +86,7 @@ class Relation:
     factors: Mapping[str, DeviceFactor]
     response: Tree
 
-    def factor(self, figure: str, workload: wl.Workload) -> float:
+    def factor(self, figure: str, workload: Workload) -> float:
         """The figure on B over that on A of a workload observed on A.
 
         In the company that the runs of the datasets gave it on both.
@@ -97,7 +97,7 @@ class Relation:
         return leaf(self.factors[figure].tree,
                     characteristics.of_workload(workload))
 
-    def share(self, workload: wl.Workload) -> float:
+    def share(self, workload: Workload) -> float:
         """The share of its time that a workload waits for the device.
 
         1 is a closed loop, which sends its next request when one ends; 0 is
@@ -107,7 +107,7 @@ class Relation:
         """
         return leaf(self.response, characteristics.of_workload(workload))
 
-    def expect(self, workload: wl.Workload,
+    def expect(self, workload: Workload,
                latency: float | None = None) -> Expected:
         """The expected workload on B of one observed on A.
 

@@ -28,7 +28,7 @@ import numpy.typing as npt
 from sklearn import tree as cart
 
 from serifos import errors
-from serifos.facts import dataset as ds
+from serifos.facts import dataset
 from serifos.lab.relative import common
 from serifos.model import quality
 
@@ -100,8 +100,8 @@ def unseen(devices: common.Devices,
     :raises InputError: where the devices are not the same
     """
     for name, own, its in zip(others.names, devices.headers, others.headers):
-        apart = ds.differences(own.device, its.device,
-                               ('model', 'serial', 'target'))
+        apart = dataset.differences(own.device, its.device,
+                                    ('model', 'serial', 'target'))
         if apart:
             raise errors.InputError(
                 f'{name} is of another device than the dataset in its place '

@@ -8,14 +8,14 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 import math
 
-from serifos.lab.relative import relation as rl
+from serifos.lab.relative.relation import Tree
 from serifos.report import table
 
 _DIGITS = 3
 """That a number is shown with."""
 
 
-def rules(tree: rl.Tree, questions: float = math.inf
+def rules(tree: Tree, questions: float = math.inf
           ) -> Iterator[tuple[str, list[float]]]:
     """The branches of a tree, from the least of its first input.
 
@@ -26,7 +26,7 @@ def rules(tree: rl.Tree, questions: float = math.inf
     :returns: for each branch its conditions, and the values of its leaves
     """
     words = _thresholds(tree)
-    todo: list[tuple[rl.Tree, int, dict[tuple[str, str], float]]] = [
+    todo: list[tuple[Tree, int, dict[tuple[str, str], float]]] = [
         (tree, 0, {})]
     while todo:
         node, depth, where = todo.pop()
@@ -41,7 +41,7 @@ def rules(tree: rl.Tree, questions: float = math.inf
                     *values(node)]
 
 
-def _thresholds(tree: rl.Tree) -> dict[tuple[str, float], str]:
+def _thresholds(tree: Tree) -> dict[tuple[str, float], str]:
     """(input, threshold) → the threshold as it is written."""
     found: dict[str, set[float]] = {}
     for node in _nodes(tree):
@@ -60,13 +60,13 @@ def _told_apart(several: Sequence[float]) -> Iterator[tuple[float, str]]:
     yield from zip(several, texts)
 
 
-def values(tree: rl.Tree) -> Iterator[float]:
+def values(tree: Tree) -> Iterator[float]:
     """The values of its leaves."""
     return (float(node) for node in _nodes(tree)
             if not isinstance(node, Mapping))
 
 
-def _nodes(tree: rl.Tree) -> Iterator[rl.Tree]:
+def _nodes(tree: Tree) -> Iterator[Tree]:
     todo = [tree]
     while todo:
         node = todo.pop()

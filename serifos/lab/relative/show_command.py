@@ -13,7 +13,9 @@ from serifos.cmd import cells
 from serifos.cmd.model import fit as model_fit
 from serifos.files import atomic
 from serifos.files import documents
-from serifos.lab.relative import relation as rl
+from serifos.lab.relative.relation import Relation
+from serifos.lab.relative.relation import RELATION_SCHEMA
+from serifos.lab.relative.relation import Tree
 from serifos.lab.relative import rules
 
 _QUESTIONS = 2
@@ -28,15 +30,15 @@ class Show(model_fit.Show):
         if atomic.kind_said(text.encode(errors='replace')) != 'relation':
             return super().take_action(parsed_args)
         relation = documents.read_document(
-            parsed_args.model, 'relation', rl.RELATION_SCHEMA,
-            rl.Relation.from_json)
+            parsed_args.model, 'relation', RELATION_SCHEMA,
+            Relation.from_json)
         all_of_it = parsed_args.formatter != 'table' or parsed_args.columns
         facts = dict(_summary(relation, math.inf if (
             all_of_it or parsed_args.all) else _QUESTIONS))
         return zip(*(facts if all_of_it else cells.folded(facts)).items())
 
 
-def _summary(relation: rl.Relation, questions: float
+def _summary(relation: Relation, questions: float
              ) -> Iterator[tuple[str, Any]]:
     for name, device in (('from', relation.source), ('to', relation.target)):
         yield name, cells.named({key: value for key, value in device.items()
@@ -53,7 +55,7 @@ def _summary(relation: rl.Relation, questions: float
                      questions)
 
 
-def _rows(what: str, tree: rl.Tree, questions: float
+def _rows(what: str, tree: Tree, questions: float
           ) -> Iterator[tuple[str, cells.Cell]]:
     """A row for each branch."""
     for where, leaves in rules.rules(tree, questions):

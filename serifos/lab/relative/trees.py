@@ -15,13 +15,17 @@ import numpy as np
 from sklearn import tree as cart
 
 from serifos.lab.relative import common
-from serifos.lab.relative import relation as rl
+from serifos.lab.relative.relation import DeviceFactor
+from serifos.lab.relative.relation import FIGURES
+from serifos.lab.relative.relation import INPUTS
+from serifos.lab.relative.relation import Relation
+from serifos.lab.relative.relation import Tree
 from serifos.lab.relative import relative
 from serifos.lab.relative import rules
 from serifos.model import quality
 
 
-def relation(devices: common.Devices, seed: int = 0) -> rl.Relation:
+def relation(devices: common.Devices, seed: int = 0) -> Relation:
     """From the first device to the second, fitted on all common runs.
 
     Its trees are of scaled relative fitness and read the figures that
@@ -31,23 +35,23 @@ def relation(devices: common.Devices, seed: int = 0) -> rl.Relation:
     :param seed: of the halves by which its errors are told
     """
     on_a, on_b = devices.tenants[:2]
-    x = relative.matrix(on_a, rl.INPUTS)
+    x = relative.matrix(on_a, INPUTS)
     factors = {}
-    for figure in rl.FIGURES:
+    for figure in FIGURES:
         ratio, measured = on_b[figure] / on_a[figure], on_b[figure]
         held_out = on_a[figure] * relative.crossed(
             x, ratio, x, seed, on_a['run'])
-        factors[figure] = rl.DeviceFactor(
-            plain(relative.fitted(x, ratio), rl.INPUTS),
+        factors[figure] = DeviceFactor(
+            plain(relative.fitted(x, ratio), INPUTS),
             float(np.median(quality.relative_errors(measured, held_out))),
             quality.interval(measured, held_out))
     ours, theirs = devices.headers[:2]
-    return rl.Relation(dict(ours.device), dict(theirs.device), devices.runs,
-                       factors, _response(x, on_a, on_b))
+    return Relation(dict(ours.device), dict(theirs.device), devices.runs,
+                    factors, _response(x, on_a, on_b))
 
 
 def _response(x: relative.Floats, on_a: Mapping[str, relative.Floats],
-              on_b: Mapping[str, relative.Floats]) -> rl.Tree:
+              on_b: Mapping[str, relative.Floats]) -> Tree:
     """A tree of shares w, by least squares of 1 / iops factor in each leaf.
 
     1 / g = 1 - w + w f is linear in w: each run gives w = (1 / g - 1) /
@@ -60,11 +64,11 @@ def _response(x: relative.Floats, on_a: Mapping[str, relative.Floats],
         return 1.0
     tree = relative.fitted(
         x[says], fewer[says] / slower[says], slower[says] ** 2)
-    return plain(tree, rl.INPUTS, 0.0, 1.0)
+    return plain(tree, INPUTS, 0.0, 1.0)
 
 
 def pruned(devices: common.Devices, source: int, target: int, figure: str,
-           scaled: bool, depth: int) -> rl.Tree:
+           scaled: bool, depth: int) -> Tree:
     """A tree of a few questions, fitted on all runs (Figures 3 and 4 of [1]_).
 
     :param source: the number of the device that it reads, by WC+SO
@@ -79,21 +83,21 @@ def pruned(devices: common.Devices, source: int, target: int, figure: str,
         depth=depth), names)
 
 
-def leaves(tree: rl.Tree) -> Iterator[tuple[str, float]]:
+def leaves(tree: Tree) -> Iterator[tuple[str, float]]:
     """Each leaf: its conditions, its value."""
     for where, (value,) in rules.rules(tree):
         yield where, value
 
 
 def plain(fit: cart.DecisionTreeRegressor, names: Sequence[str],
-          least: float = 0.0, greatest: float = np.inf) -> rl.Tree:
+          least: float = 0.0, greatest: float = np.inf) -> Tree:
     """A fitted tree as a relation's file has it.
 
     :param names: of its inputs
     """
     its = fit.tree_
 
-    def node(i: int) -> rl.Tree:
+    def node(i: int) -> Tree:
         if its.children_left[i] < 0:
             return min(max(float(its.value[i, 0, 0]), least), greatest)
         return {'input': names[its.feature[i]],

@@ -16,7 +16,9 @@ from serifos.cmd import options
 from serifos.cmd import paging
 from serifos import errors
 from serifos.lab.screening import listing
-from serifos.lab.screening import options as so
+from serifos.lab.screening.options import RESPONSES
+from serifos.lab.screening.options import ROUNDS
+from serifos.lab.screening.options import ScreeningOptions
 from serifos.lab.screening import page as screen_report
 from serifos.lab.screening import screening
 from serifos.lab.screening import sensitivity
@@ -43,9 +45,9 @@ class Screen(app.Fails, lister.Lister):
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> Any:
-        options = so.ScreeningOptions(**{
+        options = ScreeningOptions(**{
             field.name: getattr(parsed_args, field.name)
-            for field in dataclasses.fields(so.ScreeningOptions)})
+            for field in dataclasses.fields(ScreeningOptions)})
         _refuse_measured(parsed_args)
         paging.refuse_absurd(parsed_args)
         _refuse_with_compare(parsed_args)
@@ -134,7 +136,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         'runs, and keeps interactions of two parameters out of the effects')
     group.add_argument(
         '--rounds', type=int, metavar='N', help='make every run N times '
-        f'(default: {so.ROUNDS}; of a journal, as often as it has every run)')
+        f'(default: {ROUNDS}; of a journal, as often as it has every run)')
     options.add_seed(group, 'the order of the runs')
     group.add_argument(
         '--parameters', type=_names, metavar='LIST',
@@ -172,7 +174,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
                        help='print the runs and how long they take; make '
                        'none')
     group = parser.add_argument_group('analysis and output')
-    group.add_argument('--response', choices=so.RESPONSES, default='bandwidth',
+    group.add_argument('--response', choices=RESPONSES, default='bandwidth',
                        help='the result on which effects are computed '
                        '(default: bandwidth)')
     group.add_argument(

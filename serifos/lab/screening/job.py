@@ -10,7 +10,7 @@ from __future__ import annotations
 from serifos.bench import open_files
 from serifos import errors
 from serifos.lab.screening import job_file
-from serifos.lab.screening import levels as sl
+from serifos.lab.screening.levels import JobTarget
 from serifos.lab.screening import parameters
 
 _ALIGN = 2 ** 20
@@ -29,7 +29,7 @@ NOTES = (
 """Notes on the parameters: their fio options, and where they do nothing."""
 
 
-def job(levels: parameters.Levels, place: sl.JobTarget, fd: int,
+def job(levels: parameters.Levels, place: JobTarget, fd: int,
         runtime_s: float) -> str:
     """The text of fio's job file for one run.
 
@@ -64,7 +64,7 @@ def _what(levels: parameters.Levels) -> dict[str, object]:
         'fadvise_hint': on('posix_fadvise'), 'iomem': levels['buffer_alloc']}
 
 
-def _where(levels: parameters.Levels, place: sl.JobTarget,
+def _where(levels: parameters.Levels, place: JobTarget,
            fd: int) -> dict[str, object]:
     shared = levels['threads_similarity'] == 'true'
     if place.is_directory:

@@ -15,13 +15,13 @@ import pathlib
 from typing import Any
 
 from serifos import errors
-from serifos.facts import dataset as ds
+from serifos.facts import dataset
 from serifos.facts import fields
 from serifos.files import atomic
 from serifos.files import jsonl
-from serifos.lab.screening import levels as sl
+from serifos.lab.screening.levels import Levels
 from serifos.lab.screening import parameters
-from serifos.report.plan import wording as wd
+from serifos.report.plan import wording
 
 SCHEMA = 'serifos-screening/1'
 
@@ -52,8 +52,8 @@ class ScreeningHeader:
     remounted: bool = False
 
     @property
-    def space(self) -> sl.Levels:
-        return sl.Levels(self.varied, self.held, self.said)
+    def space(self) -> Levels:
+        return Levels(self.varied, self.held, self.said)
 
     def differences(self, other: ScreeningHeader) -> list[str]:
         """The differences that forbid their runs in one journal.
@@ -70,9 +70,9 @@ class ScreeningHeader:
                 other, otherwise)])
             for how, otherwise in (('varied', 'held'), ('held', 'varied'))]
         told = {name for _, names in alone for name in names}
-        return [*(f'{name}: {ds.words(one)}, not {ds.words(its)}'
+        return [*(f'{name}: {dataset.words(one)}, not {dataset.words(its)}'
                   for name, (one, its) in apart.items() if name not in told),
-                *(f'{wd.several(names, _NAMED)}: {words}'
+                *(f'{wording.several(names, _NAMED)}: {words}'
                   for words, names in alone if names)]
 
     @property
@@ -92,7 +92,7 @@ class ScreeningHeader:
             {'runtime_s': header.runtime_s,
              'remounted': header.remounted, **header.held}
             for header in (self, other))
-        return ds.differences(ours, theirs, [
+        return dataset.differences(ours, theirs, [
             name for name in ours if name in theirs])
 
 

@@ -20,7 +20,7 @@ from serifos import errors
 from serifos.lab.screening import design as screening
 from serifos.lab.screening import effects
 from serifos.lab.screening import journal
-from serifos.lab.screening import levels as sl
+from serifos.lab.screening.levels import Levels
 
 Rows = Sequence[Mapping[str, str]]
 
@@ -75,7 +75,7 @@ class Half:
     p_value: float
 
 
-def rows(space: sl.Levels, names: Sequence[str],
+def rows(space: Levels, names: Sequence[str],
          design: screening.Signs) -> list[dict[str, str]]:
     """The levels of each run of a design; other parameters low or held."""
     return [space.run({name: space.varied[name][int(sign > 0)]
@@ -134,7 +134,7 @@ def missing(wanted: Sequence[Wanted], made: Sequence[journal.ScreeningRun]
     return tuple(one for name, one in found.items() if name not in done)
 
 
-def middles(space: sl.Levels, names: Sequence[str]
+def middles(space: Levels, names: Sequence[str]
             ) -> Iterator[tuple[str, str, int, Rows]]:
     """For each number among key parameters: its low, middle and high runs.
 
@@ -173,7 +173,7 @@ def responses(levels: Rows, rounds: int, made: Sequence[journal.ScreeningRun],
     return np.log(found) if how.log else found
 
 
-def turning(space: sl.Levels, names: Sequence[str], rounds: int,
+def turning(space: Levels, names: Sequence[str], rounds: int,
             made: Sequence[journal.ScreeningRun], how: ResponseScale,
             noise: float) -> list[Middle]:
     """The key parameters whose middle level is not between their ends."""
@@ -188,7 +188,7 @@ def turning(space: sl.Levels, names: Sequence[str], rounds: int,
     return found
 
 
-def halves(space: sl.Levels, names: Sequence[str], rounds: int,
+def halves(space: Levels, names: Sequence[str], rounds: int,
            made: Sequence[journal.ScreeningRun], how: ResponseScale,
            noise: float, only: Collection[str]) -> list[Half]:
     """The two halves of key parameters, split at their middle level.

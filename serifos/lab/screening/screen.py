@@ -12,7 +12,7 @@ import dataclasses
 import os
 import pathlib
 
-from serifos.bench import device as dv
+from serifos.bench.device import disk_below
 from serifos.bench import filesystem
 from serifos.bench import fio
 from serifos.bench import fio_result
@@ -21,11 +21,11 @@ from serifos.bench.put_back import mountinfo
 from serifos.bench.put_back import remount
 from serifos.bench import safe_names
 from serifos.bench import sizes
-from serifos.bench import target as tg
+from serifos.bench import target as bench_target
 from serifos import errors
 from serifos.lab.screening import folder
 from serifos.lab.screening import job as screen_job
-from serifos.lab.screening import levels as sl
+from serifos.lab.screening.levels import JobTarget
 
 Measure = Callable[[Mapping[str, str]], Mapping[str, float]]
 
@@ -56,8 +56,8 @@ class Screened:
     :param mount: what is unmounted and mounted again before each run
     """
 
-    target: tg.Target
-    place: sl.JobTarget
+    target: bench_target.Target
+    place: JobTarget
     open: Callable[[], contextlib.AbstractContextManager[Claims]]
     mount: mountinfo.Mount | None = None
 
@@ -69,7 +69,7 @@ def find(text: str, size_gib: float, remounted: bool = False) -> Screened:
     :param remounted: the file system is mounted anew before each run
     :raises DeviceError: where there is none, or it may not be measured
     """
-    options = tg.TargetOptions(1, size_gib, purge='none')
+    options = bench_target.TargetOptions(1, size_gib, purge='none')
     if text.startswith('file:') or ('/' not in text
                                     and not os.path.isdir(text)):
         raise errors.InputError(
@@ -90,9 +90,9 @@ def find(text: str, size_gib: float, remounted: bool = False) -> Screened:
         raise errors.DeviceError(
             f'{text} is neither a directory nor a block device; name one of '
             'these to screen it.')
-    target = tg.find(text, options)
-    place = sl.JobTarget(target.name, target.regions[0].size, False,
-                         target.logical_block)
+    target = bench_target.find(text, options)
+    place = JobTarget(target.name, target.regions[0].size, False,
+                      target.logical_block)
 
     @contextlib.contextmanager
     def claim() -> Iterator[Claims]:
@@ -117,9 +117,9 @@ def _directory(path: pathlib.Path, size_gib: float,
     if why is not None:
         raise errors.DeviceError(why)
     source, kind = filesystem.mounted(path)
-    disk, model, serial = dv.disk_below(path)
+    disk, model, serial = disk_below(path)
     block = filesystem.smallest_direct(path)
-    place = sl.JobTarget(str(path / folder.NAME), size, True, block)
+    place = JobTarget(str(path / folder.NAME), size, True, block)
 
     mount = remount.find(path) if remounted else None
 
@@ -144,7 +144,7 @@ def _directory(path: pathlib.Path, size_gib: float,
             with remount.held(mount):
                 yield anew
     return Screened(
-        tg.Target(
+        bench_target.Target(
             str(path), None if mount is None else mount.point,
             {'directory': f'{path / folder.NAME} (made, and removed '
                           'afterwards)',
@@ -166,7 +166,7 @@ def _remount_words(mount: mountinfo.Mount | None) -> dict[str, str]:
                        f'mounted again by {remount.words(mount)}'}
 
 
-def measurer(place: sl.JobTarget, claims: Claims, runtime_s: float,
+def measurer(place: JobTarget, claims: Claims, runtime_s: float,
              hang_s: float = fio.HANG_S) -> Measure:
     """A ``measure(levels) -> figures`` by real fio."""
     def measure(levels: Mapping[str, str]) -> Mapping[str, float]:

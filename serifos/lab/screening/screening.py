@@ -16,8 +16,10 @@ from serifos.lab.screening import design as screening
 from serifos.lab.screening import effects
 from serifos.lab.screening import job as screen_job
 from serifos.lab.screening import journal
-from serifos.lab.screening import levels as sl
-from serifos.lab.screening import options as so
+from serifos.lab.screening import levels
+from serifos.lab.screening.options import RESPONSES
+from serifos.lab.screening.options import ROUNDS
+from serifos.lab.screening.options import ScreeningOptions
 from serifos.lab.screening import page as screen_report
 from serifos.lab.screening import plan
 from serifos.lab.screening import screen
@@ -33,14 +35,14 @@ class CheckedScreening:
     :param screened: the target; None where a journal alone is read
     """
 
-    options: so.ScreeningOptions
+    options: ScreeningOptions
     screened: screen.Screened | None
     header: journal.ScreeningHeader
     path: pathlib.Path
     design: screening.Signs
 
     @classmethod
-    def of(cls, options: so.ScreeningOptions) -> CheckedScreening:
+    def of(cls, options: ScreeningOptions) -> CheckedScreening:
         if options.target.endswith('.jsonl'):
             path = pathlib.Path(options.target)
             header, _ = journal.read(path)
@@ -55,7 +57,7 @@ class CheckedScreening:
 
     @property
     def reading(self) -> plan.ResponseScale:
-        return plan.ResponseScale(so.RESPONSES[self.options.response],
+        return plan.ResponseScale(RESPONSES[self.options.response],
                                   self.options.scale == 'log')
 
     @property
@@ -72,7 +74,7 @@ class CheckedScreening:
             return self.options.rounds
         if self.screened is None:
             return plan.rounds(self.rows(), self.had())
-        return so.ROUNDS
+        return ROUNDS
 
     def wanted(self) -> list[plan.Wanted]:
         return plan.wanted(self.rows(), self.rounds, self.options.seed)
@@ -217,7 +219,7 @@ def _factorial(job: CheckedScreening,
                                split=tuple(split))
 
 
-def _design(options: so.ScreeningOptions,
+def _design(options: ScreeningOptions,
             header: journal.ScreeningHeader) -> screening.Signs:
     design = screening.of(len(header.varied), options.runs)
     for name in options.keys or ():
@@ -228,16 +230,16 @@ def _design(options: so.ScreeningOptions,
     return screening.foldover(design) if options.foldover else design
 
 
-def _header(options: so.ScreeningOptions, found: screen.Screened,
+def _header(options: ScreeningOptions, found: screen.Screened,
             version: str) -> journal.ScreeningHeader:
-    space = sl.space(found.place, dict(options.levels), options.parameters)
+    space = levels.space(found.place, dict(options.levels), options.parameters)
     return journal.ScreeningHeader(
         dict(found.target.identity), fio=version, runtime_s=options.runtime,
         varied=dict(space.varied), held=dict(space.held), said=space.said,
         remounted=options.remount, **campaign.this_machine())
 
 
-def _journal(options: so.ScreeningOptions,
+def _journal(options: ScreeningOptions,
              found: screen.Screened) -> pathlib.Path:
     stem = campaign.stem(pathlib.PurePath(found.target.name).name, 'target')
     path = campaign.journal_path(options.output or f'{stem}-screening.jsonl',

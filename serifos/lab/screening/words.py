@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from serifos.lab.screening import effects
-from serifos.report.plan import wording as wd
+from serifos.report.plan import wording
 from serifos.report import table
 
 _HALF = 0.5
@@ -53,10 +53,11 @@ def verdict(analysis: effects.Analysis, keys: Sequence[str]) -> str:
         return (f'Not decided: {doubt}. {", ".join(keys)} '
                 f'{"explains" if one else "explain"} {share} of the '
                 'variation.')
-    return (f'{len(keys)} of {wd.count(len(analysis.effects), "parameter")} '
-            f'matter{"s" * one} most: {", ".join(keys)}. '
-            f'{"It explains" if one else "They explain"} {share} of the '
-            'variation.')
+    return (
+        f'{len(keys)} of {wording.count(len(analysis.effects), "parameter")} '
+        f'matter{"s" * one} most: {", ".join(keys)}. '
+        f'{"It explains" if one else "They explain"} {share} of the '
+        'variation.')
 
 
 def _doubt(analysis: effects.Analysis, keys: Sequence[str]) -> str | None:

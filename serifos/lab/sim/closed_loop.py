@@ -16,13 +16,13 @@ import dataclasses
 import numpy as np
 
 from serifos.balancer import planning
-from serifos.facts import cluster as cl
-from serifos.lab.sim import cloud as sc
+from serifos.facts.cluster import Cluster
+from serifos.lab.sim.cloud import SimulatedCloud
 from serifos.lab.sim import devices
 from serifos.lab.sim import scenario
 from serifos.lab.sim import ssd as ssds
-from serifos.model import model as mm
-from serifos.plan import limits as lm
+from serifos.model.model import Model
+from serifos.plan.limits import Limits
 from serifos.plan import recent
 
 BATCH = 2
@@ -38,7 +38,7 @@ class Loop:
     """
 
     case: scenario.Case
-    models: Mapping[str, mm.Model]
+    models: Mapping[str, Model]
     rounds: int = 200
     noise: float = 0.1
     hold: int = 3
@@ -59,7 +59,7 @@ def run(loop: Loop) -> Moved:
     """Plans each round on a noisy observation and makes its first moves."""
     now = scenario.placed(loop.case).observe()
     rng = np.random.default_rng([loop.case.seed, loop.case.number])
-    latest, limits = recent.Recent(loop.hold), lm.Limits()
+    latest, limits = recent.Recent(loop.hold), Limits()
     been: dict[str, set[str]] = {v.id: {v.pool} for v in now.volumes}
     moves = returns = 0
     for at in range(loop.rounds):
@@ -88,7 +88,7 @@ class Drift:
     """
 
     case: scenario.Case
-    models: Mapping[str, mm.Model]
+    models: Mapping[str, Model]
     measured: bool
     rounds: int = 8
     by: float = 0.25
@@ -107,7 +107,7 @@ def drifted(loop: Drift) -> Drifted:
     """Plans each round on what is observed and makes its first moves."""
     rng = np.random.default_rng([loop.case.seed, loop.case.number, 25])
     hosts: dict[ssds.Ssd, tuple[int, float]] = {}
-    models: dict[str, mm.Model] = {}
+    models: dict[str, Model] = {}
     for ssd, (number, gib) in loop.case.testbed.hosts.items():
         for i in range(number):
             name = f'{ssd.name}-host{i}'
@@ -116,7 +116,7 @@ def drifted(loop: Drift) -> Drifted:
     bed = devices.Testbed(loop.case.testbed.name, hosts)
     cloud = scenario.placed(dataclasses.replace(loop.case, testbed=bed))
     moves, before = 0, _worst_us(cloud)
-    limits = lm.Limits(trust_models=not loop.measured)
+    limits = Limits(trust_models=not loop.measured)
     for _ in range(loop.rounds):
         plan = planning.plan('relieve', planning.measured(
             cloud.observe(), limits, models), limits, models)
@@ -126,7 +126,7 @@ def drifted(loop: Drift) -> Drifted:
     return Drifted(before, _worst_us(cloud), moves)
 
 
-def _worst_us(cloud: sc.SimulatedCloud) -> float:
+def _worst_us(cloud: SimulatedCloud) -> float:
     return max(sample.latency_us for sample in cloud.measure().values()
                if sample)
 
@@ -140,7 +140,7 @@ def _drifted(ssd: ssds.Ssd, name: str, rng: np.random.Generator,
         and not field.name.startswith('thread')})
 
 
-def _noisy(cluster: cl.Cluster, errors: np.ndarray) -> cl.Cluster:
+def _noisy(cluster: Cluster, errors: np.ndarray) -> Cluster:
     """The cluster with each volume's rate off by a factor of exp(error)."""
     return dataclasses.replace(cluster, volumes=tuple(
         volume if volume.workload is None else dataclasses.replace(

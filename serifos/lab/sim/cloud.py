@@ -15,10 +15,12 @@ import dataclasses
 import numpy as np
 
 from serifos import errors
-from serifos.facts import cluster as cl
-from serifos.facts import dataset as ds
-from serifos.facts import workload as wl
-from serifos.lab.sim import device as dev
+from serifos.facts.cluster import Cluster
+from serifos.facts.cluster import Pool
+from serifos.facts.cluster import Volume
+from serifos.facts.dataset import Sample
+from serifos.facts.workload import Workload
+from serifos.lab.sim import device
 from serifos.lab.sim import devices
 from serifos.lab.sim import ssd as ssds
 from serifos.lab.sim.tails import ratios
@@ -39,7 +41,7 @@ class SimulatedCloud:
     """
 
     def __init__(self, testbed: devices.Testbed, seed: Sequence[int],
-                 ios: int = dev.IOS,
+                 ios: int = device.IOS,
                  tails: ratios.Tails | None = None) -> None:
         self._ssds: dict[str, ssds.Ssd] = {}
         pools = []
@@ -47,22 +49,22 @@ class SimulatedCloud:
             for i in range(1, number + 1):
                 name = f'{ssd.name.lower()}-{i}@sim#sim'
                 self._ssds[name] = ssd
-                pools.append(cl.Pool(
+                pools.append(Pool(
                     name, model=ssd.name, total_gib=gib, free_gib=gib))
         self._seed, self._ios, self._tails = tuple(seed), ios, tails
-        self._cluster = cl.Cluster(tuple(pools), ())
-        self._runs: dict[object, ds.Sample] = {}
+        self._cluster = Cluster(tuple(pools), ())
+        self._runs: dict[object, Sample] = {}
 
     def copy(self) -> SimulatedCloud:
         """The same, to be changed apart; what one has run is known to both."""
         return copy.copy(self)
 
     @property
-    def cluster(self) -> cl.Cluster:
+    def cluster(self) -> Cluster:
         """The cluster, with the workloads that were asked for."""
         return self._cluster
 
-    def create(self, volume: cl.Volume, pool: str) -> None:
+    def create(self, volume: Volume, pool: str) -> None:
         """:raises InputError: where the pool has no room"""
         self._refuse_full(pool, volume)
         self._cluster = self._cluster.place(volume, pool)
@@ -76,11 +78,11 @@ class SimulatedCloud:
         self._refuse_full(pool, volume)
         self._cluster = self._cluster.without(volume).place(volume, pool)
 
-    def measure(self) -> Mapping[str, ds.Sample | None]:
+    def measure(self) -> Mapping[str, Sample | None]:
         """Pool → one run of its volumes, None where it has none."""
         return self._run(_MEASURED)
 
-    def observe(self) -> cl.Cluster:
+    def observe(self) -> Cluster:
         """The cluster as telemetry sees it, from runs of its own.
 
         Of a workload it has the mix, the block size, the rate and the
@@ -95,8 +97,8 @@ class SimulatedCloud:
             dataclasses.replace(volume, workload=seen[volume.id])
             for volume in self._cluster.volumes))
 
-    def _run(self, purpose: int) -> dict[str, ds.Sample | None]:
-        samples: dict[str, ds.Sample | None] = {}
+    def _run(self, purpose: int) -> dict[str, Sample | None]:
+        samples: dict[str, Sample | None] = {}
         for number, pool in enumerate(self._ssds):
             workloads = tuple(self._cluster.volume(volume_id).workload
                               for volume_id in self._ids(pool))
@@ -105,11 +107,11 @@ class SimulatedCloud:
         return samples
 
     def _sample(self, pool: str, chance: Sequence[int],
-                workloads: tuple[wl.Workload, ...]) -> ds.Sample:
+                workloads: tuple[Workload, ...]) -> Sample:
         key = (*chance, workloads)
         if key not in self._runs:
             rng = np.random.default_rng([*self._seed, *chance])
-            self._runs[key] = dev.SimulatedDevice(
+            self._runs[key] = device.SimulatedDevice(
                 self._ssds[pool], rng, self._ios, tails=self._tails).measure(
                 workloads, _RUN_S)
         return self._runs[key]
@@ -118,7 +120,7 @@ class SimulatedCloud:
         return sorted(volume.id for volume in self._cluster.volumes
                       if volume.pool == pool)
 
-    def _refuse_full(self, pool: str, volume: cl.Volume) -> None:
+    def _refuse_full(self, pool: str, volume: Volume) -> None:
         free = self._cluster.pool(pool).free_gib
         if free < volume.size_gib:
             raise errors.InputError(
@@ -126,9 +128,9 @@ class SimulatedCloud:
                 f'{volume.id} of {volume.size_gib:g} GiB.')
 
 
-def _telemetry(asked: wl.Workload,
-               saw: Mapping[str, float]) -> wl.Workload:
-    return wl.Workload(
+def _telemetry(asked: Workload,
+               saw: Mapping[str, float]) -> Workload:
+    return Workload(
         write_pct=100 * saw['write_iops'] / saw['iops'],
         block_kib=asked.block_kib, random_pct=asked.random_pct,
         iops=saw['iops'], latency_us=saw['latency_us'])

@@ -29,9 +29,9 @@ from typing import Any
 import numpy as np
 
 from serifos import errors
-from serifos.facts import dataset as ds
+from serifos.facts.dataset import Sample
 from serifos.facts.seen import distribution
-from serifos.facts import workload as wl
+from serifos.facts.workload import Workload
 from serifos.lab.sim import events
 from serifos.lab.sim.nand import events as flash_events
 from serifos.lab.sim.nand import nand
@@ -62,8 +62,8 @@ class SimulatedDevice:
     erratic: bool = False
     tails: ratios.Tails | None = None
 
-    def measure(self, workloads: Sequence[wl.Workload],
-                runtime_s: float) -> ds.Sample:
+    def measure(self, workloads: Sequence[Workload],
+                runtime_s: float) -> Sample:
         """Runs workloads together for ``runtime_s`` of simulated time.
 
         :raises InputError: where there is no workload, or no time
@@ -85,12 +85,12 @@ class SimulatedDevice:
         return self.tails.over(sample, self.rng.spawn(1)[0])
 
 
-def _sample(workloads: Sequence[wl.Workload],
-            seen: Sequence[events.Done], elapsed_us: float) -> ds.Sample:
+def _sample(workloads: Sequence[Workload],
+            seen: Sequence[events.Done], elapsed_us: float) -> Sample:
     who, write, latency = (np.array(column) for column in zip(*seen))
     each = tuple(_seen(latency[who == i], write[who == i], elapsed_us)
                  for i in range(len(workloads)))
-    return ds.Sample(
+    return Sample(
         workloads=tuple(dataclasses.replace(w, iops=None, latency_us=None)
                         for w in workloads),
         latency_us=float(np.mean([w['latency_us'] for w in each])),

@@ -13,7 +13,7 @@ from typing import Any
 
 from serifos.balancer import planning
 from serifos.facts import bounds
-from serifos.facts import dataset as ds
+from serifos.facts.dataset import Sample
 from serifos.lab.sim import closed_loop
 from serifos.lab.sim import devices as simulated
 from serifos.lab.sim import modeler
@@ -24,7 +24,7 @@ from serifos.lab.sim import ssd as ssds
 from serifos.lab.sim import summary
 from serifos.lab.sim import table6
 from serifos.lab.sim.tails import ratios
-from serifos.model import model as mm
+from serifos.model.model import Model
 
 EVALUATION_SCHEMA = 'serifos-evaluation/1'
 
@@ -89,7 +89,7 @@ class Evaluation:
     """
 
     settings: EvaluationSettings
-    models: Mapping[str, Mapping[str, mm.Model]]
+    models: Mapping[str, Mapping[str, Model]]
     tests: Mapping[str, Mapping[str, modeler.Tested]]
     mismatch: Mapping[str, Mapping[str, float]]
     outcomes: Mapping[str, Sequence[Sequence[scenario.PlannerResult]]]
@@ -245,8 +245,8 @@ def _by_key(title: str, function: Callable[[Any], Any],
 
 def _models(settings: EvaluationSettings, devices: Sequence[ssds.Ssd],
             tails: ratios.Tails, mapper: runner.Mapper
-            ) -> dict[str, dict[str, mm.Model]]:
-    models: dict[str, dict[str, mm.Model]] = {}
+            ) -> dict[str, dict[str, Model]]:
+    models: dict[str, dict[str, Model]] = {}
     for purpose, kinds in (
             (modeler.Purpose.CONSOLIDATION, {'consolidation'}),
             (modeler.Purpose.SHORT, {'outstanding', 'tenant', 'auto'})):
@@ -265,21 +265,21 @@ def _models(settings: EvaluationSettings, devices: Sequence[ssds.Ssd],
     return {kind: models[kind] for kind in settings.kinds}
 
 
-def _planned_by(models: Mapping[str, Mapping[str, mm.Model]]
-                ) -> dict[str, Mapping[str, mm.Model]]:
+def _planned_by(models: Mapping[str, Mapping[str, Model]]
+                ) -> dict[str, Mapping[str, Model]]:
     """The models, those of kind consolidation as the paper prints them."""
     return {kind: planning.as_printed(of_kind) if kind == 'consolidation'
             else of_kind for kind, of_kind in models.items()}
 
 
-def _built(job: tuple[str, ssds.Ssd, list[ds.Sample], str]) -> mm.Model:
+def _built(job: tuple[str, ssds.Ssd, list[Sample], str]) -> Model:
     return modeler.built(*job)
 
 
 def _measured(title: str, devices: Sequence[ssds.Ssd],
               purpose: modeler.Purpose, runs: Sequence[Any], seed: int,
               tails: ratios.Tails, mapper: runner.Mapper
-              ) -> Iterator[tuple[ssds.Ssd, list[ds.Sample]]]:
+              ) -> Iterator[tuple[ssds.Ssd, list[Sample]]]:
     """The samples of each device from the same runs."""
     jobs = [job for ssd in devices
             for job in modeler.jobs(ssd, purpose, runs, seed, tails=tails)]

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from serifos.facts import workload as wl
+from serifos.facts.workload import Workload
 
 if TYPE_CHECKING:
     from serifos.lab.sim.nand import nand
@@ -41,7 +41,7 @@ Requests = Callable[[Sequence[int]], Iterable[tuple[float, Done]]]
 with the time in µs; without end."""
 
 
-def run(requests: Requests, workloads: Sequence[wl.Workload],
+def run(requests: Requests, workloads: Sequence[Workload],
         runtime_s: float, ios: int,
         before: int = 0) -> tuple[list[Done], float]:
     """The finished requests, and the time that they took, µs.
@@ -74,7 +74,7 @@ class Threads:
     """
 
     def __init__(self, device: ssds.Ssd | nand.Nand,
-                 workloads: Sequence[wl.Workload]) -> None:
+                 workloads: Sequence[Workload]) -> None:
         self.costs_us = [device.thread_us + device.thread_us_per_kib
                          * w.block_kib for w in workloads]
         self._free = [0.0] * len(workloads)
@@ -85,7 +85,7 @@ class Threads:
         return self._free[who]
 
 
-def requests(ssd: ssds.Ssd, workloads: Sequence[wl.Workload],
+def requests(ssd: ssds.Ssd, workloads: Sequence[Workload],
              rng: np.random.Generator, erratic: bool,
              queued: Sequence[int]) -> Iterator[tuple[float, Done]]:
     """The requests of a device, as :data:`Requests` says."""
@@ -171,7 +171,7 @@ def requests(ssd: ssds.Ssd, workloads: Sequence[wl.Workload],
         yield last, (who, write, end - issued)
 
 
-def _on_die(ssd: ssds.Ssd, w: wl.Workload,
+def _on_die(ssd: ssds.Ssd, w: Workload,
             pace: float) -> tuple[float, float]:
     """µs of a read, of a write."""
     x = w.random_pct / 100
@@ -180,7 +180,7 @@ def _on_die(ssd: ssds.Ssd, w: wl.Workload,
         ssd.write_us * fixed + ssd.program_us_per_kib * w.block_kib))
 
 
-def _on_channels(ssd: ssds.Ssd, w: wl.Workload, pace: float
+def _on_channels(ssd: ssds.Ssd, w: Workload, pace: float
                  ) -> tuple[tuple[float, float], list[tuple[int, ...]]]:
     """µs on each channel, read and write; its channels, by the first."""
     pieces = min(ssd.channels, math.ceil(
@@ -191,7 +191,7 @@ def _on_channels(ssd: ssds.Ssd, w: wl.Workload, pace: float
              for first in range(ssd.channels)])
 
 
-def _hits(ssd: ssds.Ssd, w: wl.Workload, count: int) -> float:
+def _hits(ssd: ssds.Ssd, w: Workload, count: int) -> float:
     """The share of a workload's reads that are cache hits."""
     x = w.random_pct / 100
     return (x * min(1.0, ssd.cache_share / count)

@@ -21,13 +21,15 @@ from serifos.design import design
 from serifos.design import full
 from serifos.design import random_tests
 from serifos import errors
-from serifos.facts import dataset as ds
-from serifos.facts import workload as wl
-from serifos.lab.sim import device as dev
+from serifos.facts.dataset import Dataset
+from serifos.facts.dataset import Header
+from serifos.facts.dataset import Sample
+from serifos.facts.workload import Workload
+from serifos.lab.sim.device import SimulatedDevice
 from serifos.lab.sim import ssd as ssds
 from serifos.lab.sim.tails import ratios
 from serifos.model import fit
-from serifos.model import model as mm
+from serifos.model.model import Model
 
 KINDS = ('consolidation', 'outstanding', 'tenant', 'auto')
 """``consolidation`` is fitted on the paper's sets (Eq. 15-16), the others
@@ -65,9 +67,9 @@ class SimulatedRuns:
     tails: ratios.Tails | None = None
 
 
-def measure(job: SimulatedRuns) -> list[ds.Sample]:
+def measure(job: SimulatedRuns) -> list[Sample]:
     """Makes the runs of a job."""
-    return [dev.SimulatedDevice(job.ssd, np.random.default_rng(
+    return [SimulatedDevice(job.ssd, np.random.default_rng(
         [job.seed, *job.ssd.name.encode(), job.purpose, job.first + i]),
         job.ios, tails=job.tails).measure(run, RUN_S)
         for i, run in enumerate(job.runs)]
@@ -84,7 +86,7 @@ def jobs(ssd: ssds.Ssd, purpose: Purpose, runs: Sequence[design.Run],
 
 def dataset(ssd: ssds.Ssd, purpose: Purpose, runs: Sequence[design.Run],
             seed: int, runtime_s: float = RUN_S,
-            rounds: int = 1) -> ds.Dataset:
+            rounds: int = 1) -> Dataset:
     """The dataset that a build would write of these runs.
 
     :param runtime_s: seconds of a run, as the header says
@@ -92,9 +94,9 @@ def dataset(ssd: ssds.Ssd, purpose: Purpose, runs: Sequence[design.Run],
     """
     made = itertools.chain.from_iterable(
         map(measure, jobs(ssd, purpose, [*runs] * rounds, seed)))
-    return ds.Dataset(
-        ds.Header({'model': ssd.name, 'serial': 'simulated'},
-                  runtime_s=runtime_s, valid_round=rounds),
+    return Dataset(
+        Header({'model': ssd.name, 'serial': 'simulated'},
+               runtime_s=runtime_s, valid_round=rounds),
         tuple(dataclasses.replace(sample, round=1 + i // len(runs))
               for i, sample in enumerate(made)))
 
@@ -108,7 +110,7 @@ def split(run: design.Run, volumes: int) -> design.Run:
                  for part in _parts(workload, volumes))
 
 
-def _parts(workload: wl.Workload, volumes: int) -> list[wl.Workload]:
+def _parts(workload: Workload, volumes: int) -> list[Workload]:
     each, left = divmod(round(workload.iodepth), volumes)
     if not each:
         raise errors.InputError(
@@ -151,15 +153,15 @@ def tests(seed: int, basic: int, extended: int,
         basic, extended, space, seed=[seed, Purpose.TEST])
 
 
-def built(kind: str, ssd: ssds.Ssd, samples: Iterable[ds.Sample],
-          predicts: str = 'latency_us') -> mm.Model:
+def built(kind: str, ssd: ssds.Ssd, samples: Iterable[Sample],
+          predicts: str = 'latency_us') -> Model:
     """A model of a kind, fitted to runs of a simulated device.
 
     :param predicts: the figure of a run, of :data:`.dataset.FIGURES`
     """
-    header = ds.Header({'model': ssd.name, 'serial': 'simulated'},
-                       runtime_s=RUN_S)
-    return fit.fit(ds.Dataset(header, tuple(samples)), kind=kind,
+    header = Header({'model': ssd.name, 'serial': 'simulated'},
+                    runtime_s=RUN_S)
+    return fit.fit(Dataset(header, tuple(samples)), kind=kind,
                    name=ssd.name, predicts=predicts)
 
 
@@ -175,7 +177,7 @@ class Tested:
     residuals_us: tuple[float, ...]
 
 
-def tested(model: mm.Model, samples: Sequence[ds.Sample]) -> Tested:
+def tested(model: Model, samples: Sequence[Sample]) -> Tested:
     """The error of a model on those tests that have what it predicts."""
     samples = [s for s in samples if s.figure(model.predicts)]
     predicted = np.array([model.predict(model.load(s.workloads))

@@ -4,14 +4,14 @@
 from __future__ import annotations
 
 from serifos.lab.sim import devices
-from serifos.lab.sim import evaluation as ev
+from serifos.lab.sim.evaluation import Evaluation
 from serifos.lab.sim import paper
 from serifos.lab.sim import scenario
 from serifos.lab.sim import summary
 from serifos.lab.sim import tables
 from serifos.report import charts
 from serifos.report import page
-from serifos.report.plan import wording as wd
+from serifos.report.plan import wording
 
 _PLACEMENTS = (scenario.CAPACITY, *scenario.NAMES)
 _COLOURS = (charts.GREY, charts.PURPLE, charts.BROWN, charts.BLUE,
@@ -35,7 +35,7 @@ _BOXES = ('Boxes hold the middle half of the cases, whiskers reach from the '
           'smallest to the greatest.')
 
 
-def page_of(evaluation: ev.Evaluation, command: str) -> str:
+def page_of(evaluation: Evaluation, command: str) -> str:
     """An HTML page.
 
     :param command: that makes the evaluation again
@@ -66,7 +66,7 @@ def page_of(evaluation: ev.Evaluation, command: str) -> str:
                          for name in settings.testbeds))
 
 
-def verdict(evaluation: ev.Evaluation, testbed: str, kind: str) -> str:
+def verdict(evaluation: Evaluation, testbed: str, kind: str) -> str:
     """What the best planner brings to a testbed, and what it costs.
 
     Best is that of the fastest worst host, in the mean over the cases.
@@ -82,13 +82,13 @@ def verdict(evaluation: ev.Evaluation, testbed: str, kind: str) -> str:
     return (f'{"Worth it" if worth else "Not worth it"} on testbed {testbed}: '
             f'{best["planner"]} brings the slowest host from {ms:.3g} to '
             f'{ms * (1 - fell):.3g} ms in the mean of '
-            f'{wd.count(cases, "case")}, with {best["moves"]:.1f} moves of '
-            f'{best["moved_gib"]:,.0f} GiB in each; in '
+            f'{wording.count(cases, "case")}, with {best["moves"]:.1f} moves '
+            f'of {best["moved_gib"]:,.0f} GiB in each; in '
             f'{best["cases_worse"]} of them the slowest host, or the '
             'variance, is worse.')
 
 
-def _balanced(evaluation: ev.Evaluation, name: str,
+def _balanced(evaluation: Evaluation, name: str,
               kind: str) -> page.Section:
     hosts = ' and '.join(
         f'{number} hosts of {gib:g} GiB {ssd.name}' for ssd,
@@ -134,7 +134,7 @@ def _supported(of_placement: dict[str, list[scenario.PlannerResult]]) -> str:
         title='Figure 6. What 99 % of the workloads stay below, ms')
 
 
-def _residuals(evaluation: ev.Evaluation) -> str:
+def _residuals(evaluation: Evaluation) -> str:
     """Figure 2: one box for each device and kind."""
     kinds = evaluation.settings.kinds
     return charts.boxes([

@@ -5,24 +5,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from serifos.facts import cluster as cl
-from serifos.facts import workload as wl
-from serifos.model import model as mm
+from serifos.facts.cluster import Cluster
+from serifos.facts.cluster import Volume
+from serifos.facts import workload
+from serifos.model.model import Model
 from serifos.plan import capacity
 from serifos.scheduler import cluster_reader
-from serifos.scheduler import snapshot as sn
+from serifos.scheduler.snapshot import indexed
+from serifos.scheduler.snapshot import predicted
+from serifos.scheduler.snapshot import Snapshot
+from serifos.scheduler.snapshot import View
 
 
-def place(volume: cl.Volume, cluster: cl.Cluster,
-          models: Mapping[str, mm.Model]) -> str | None:
+def place(volume: Volume, cluster: Cluster,
+          models: Mapping[str, Model]) -> str | None:
     """The pool that is predicted to be best for all tenants with it.
 
     Of those that have room; what it will do is known, as by extra specs of
     its type. None where no pool fits.
     """
-    snapshot = _done(sn.indexed(
-        cluster.pools, cluster.volumes, wl.ACTIVE_FLOOR, 0.0))
-    view = _done(sn.predicted(
+    snapshot = _done(indexed(
+        cluster.pools, cluster.volumes, workload.ACTIVE_FLOOR, 0.0))
+    view = _done(predicted(
         snapshot, models, {}, volume.workload))
     found = {place.device: prediction.latency_us
              for place, prediction in view.usual.items() if prediction}
@@ -32,7 +36,7 @@ def place(volume: cl.Volume, cluster: cl.Cluster,
                default=None)
 
 
-def _done(steps: cluster_reader.Steps) -> sn.Snapshot | sn.View:
+def _done(steps: cluster_reader.Steps) -> Snapshot | View:
     """What work in steps comes to in the end."""
     while True:
         try:

@@ -17,24 +17,26 @@ import functools
 import numpy as np
 
 from serifos.design import random_tests
-from serifos.facts import cluster as cl
-from serifos.facts import dataset as ds
-from serifos.facts import hot_by as hb
-from serifos.lab.sim import cloud as sc
-from serifos.lab.sim import device as dev
+from serifos.facts.cluster import Cluster
+from serifos.facts.cluster import Volume
+from serifos.facts.dataset import Sample
+from serifos.facts.hot_by import LATENCY
+from serifos.lab.sim.cloud import SimulatedCloud
+from serifos.lab.sim import device
 from serifos.lab.sim import devices
 from serifos.lab.sim import modeler
 from serifos.lab.sim import paper
 from serifos.lab.sim import placement
 from serifos.lab.sim.tails import ratios
-from serifos.model import model as mm
+from serifos.model.model import Model
 from serifos.model import pool_models
 from serifos.plan import bfd
 from serifos.plan import capacity
-from serifos.plan import limits as lm
-from serifos.plan import plan as pl
-from serifos.plan import predictions as pr
-from serifos.plan import problem as pm
+from serifos.plan.limits import Limits
+from serifos.plan.plan import Plan
+from serifos.plan.predictions import Predictions
+from serifos.plan.problem import Floats
+from serifos.plan.problem import Ints
 from serifos.plan import relieve
 
 CAPACITY = 'capacity'
@@ -45,7 +47,7 @@ PLACEMENT = 'placement'
 
 BY_MEAN = 'relieve by mean'
 
-PLANNERS: Mapping[str, Callable[..., pl.Plan]] = {
+PLANNERS: Mapping[str, Callable[..., Plan]] = {
     'algorithm1': functools.partial(bfd.plan, paper=True),
     'bfd': bfd.plan,
     'relieve': relieve.plan,
@@ -63,19 +65,19 @@ NAMES = (PLACEMENT, *PLANNERS)
 class _ByMean:
     """Predictions of models as if they did not tell tenants apart."""
 
-    hot_by = hb.LATENCY
+    hot_by = LATENCY
 
-    def __init__(self, models: pr.Predictions) -> None:
+    def __init__(self, models: Predictions) -> None:
         self.loads, self.latency = models.loads, models.latency
         self.patterns, self.printed = models.patterns, models.printed
         self.above = models.above
 
-    def tenants(self, pools: pm.Ints, loads: pm.Floats, which: pm.Ints,
-                own: pm.Floats) -> pm.Floats:
+    def tenants(self, pools: Ints, loads: Floats, which: Ints,
+                own: Floats) -> Floats:
         return self.latency(pools, loads)[which]
 
-    def figure(self, pools: pm.Ints, loads: pm.Floats,
-               own: pm.Floats) -> pm.Floats:
+    def figure(self, pools: Ints, loads: Floats,
+               own: Floats) -> Floats:
         return self.latency(pools, loads)
 
 
@@ -116,8 +118,8 @@ class Case:
     testbed: devices.Testbed
     number: int
     seed: int
-    models: Mapping[str, Mapping[str, mm.Model]]
-    ios: int = dev.IOS
+    models: Mapping[str, Mapping[str, Model]]
+    ios: int = device.IOS
     tails: ratios.Tails | None = None
 
 
@@ -144,7 +146,7 @@ def run(case: Case) -> list[PlannerResult]:
     return outcomes
 
 
-def placed(case: Case) -> sc.SimulatedCloud:
+def placed(case: Case) -> SimulatedCloud:
     """The workloads of a case, placed by available capacity.
 
     A volume that no host has room for is drawn again.
@@ -154,7 +156,7 @@ def placed(case: Case) -> sc.SimulatedCloud:
     least, greatest = paper.WORKLOADS
     count = int(rng.integers(least, greatest + 1))
     while len(cloud.cluster.volumes) < count:
-        volume = cl.Volume(
+        volume = Volume(
             f'volume-{len(cloud.cluster.volumes) + 1:02}', '',
             float(rng.choice(paper.SIZES_GIB)),
             workload=random_tests.drawn(rng, case.testbed.volumes))
@@ -164,8 +166,8 @@ def placed(case: Case) -> sc.SimulatedCloud:
     return cloud
 
 
-def _by_predictions(case: Case, first: cl.Cluster,
-                    models: Mapping[str, mm.Model]) -> sc.SimulatedCloud:
+def _by_predictions(case: Case, first: Cluster,
+                    models: Mapping[str, Model]) -> SimulatedCloud:
     """The volumes of a cluster, placed one after another by predictions.
 
     One that no host has room for then goes where it was.
@@ -177,22 +179,22 @@ def _by_predictions(case: Case, first: cl.Cluster,
     return cloud
 
 
-def _cloud(case: Case) -> sc.SimulatedCloud:
-    return sc.SimulatedCloud(case.testbed, _chance(case), case.ios,
-                             case.tails)
+def _cloud(case: Case) -> SimulatedCloud:
+    return SimulatedCloud(case.testbed, _chance(case), case.ios,
+                          case.tails)
 
 
 def _chance(case: Case) -> list[int]:
     return [case.seed, modeler.Purpose.CASE, case.number]
 
 
-def _moves(planner: Callable[..., pl.Plan], cluster: cl.Cluster,
+def _moves(planner: Callable[..., Plan], cluster: Cluster,
            fleet: pool_models.Fleet) -> list[tuple[str, str]]:
-    plan = planner(cluster, fleet, lm.Limits())
+    plan = planner(cluster, fleet, Limits())
     return [(move.volume, move.target) for move in plan.moves]
 
 
-def _outcome(cloud: sc.SimulatedCloud, planner: str, kind: str,
+def _outcome(cloud: SimulatedCloud, planner: str, kind: str,
              moves: Sequence[tuple[str, str]]) -> PlannerResult:
     samples = cloud.measure().values()
     return PlannerResult(
@@ -204,7 +206,7 @@ def _outcome(cloud: sc.SimulatedCloud, planner: str, kind: str,
             for sample in samples if sample for w in sample.seen))
 
 
-def _host(sample: ds.Sample | None) -> Seen:
+def _host(sample: Sample | None) -> Seen:
     if sample is None:
         return Seen()
     return Seen(*(sample.figure(f.name) or 0.0

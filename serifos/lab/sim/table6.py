@@ -17,7 +17,7 @@ from scipy import optimize
 
 from serifos.design import design
 from serifos.design import full
-from serifos.lab.sim import device as dev
+from serifos.lab.sim.device import SimulatedDevice
 from serifos.lab.sim import paper
 from serifos.lab.sim import ssd as ssds
 
@@ -95,6 +95,6 @@ def _errors(ssd: ssds.Ssd, like: str, runs: Sequence[design.Run],
         like, len(run), sum(w.write_pct for w in run),
         sum(w.block_kib for w in run)) for run in runs])
     seen = np.array([
-        dev.SimulatedDevice(ssd, np.random.default_rng(1), ios).measure(
+        SimulatedDevice(ssd, np.random.default_rng(1), ios).measure(
             run, _RUN_S).latency_us for run in runs])
     return np.abs(seen - expected) / expected

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from serifos.lab.sim import evaluation as ev
+from serifos.lab.sim.evaluation import Evaluation
 from serifos.lab.sim import modeler
 from serifos.lab.sim import paper
 from serifos.lab.sim import scenario
@@ -28,7 +28,7 @@ _HEADS = {
     'slo_write_us': 'SLO write'}
 
 
-def every(evaluation: ev.Evaluation) -> list[table.Table]:
+def every(evaluation: Evaluation) -> list[table.Table]:
     """All tables, the result first."""
     return [*(balancing(evaluation, name)
               for name in evaluation.settings.testbeds),
@@ -36,7 +36,7 @@ def every(evaluation: ev.Evaluation) -> list[table.Table]:
               if each.rows), *prediction(evaluation)]
 
 
-def balancing(evaluation: ev.Evaluation, testbed: str) -> table.Table:
+def balancing(evaluation: Evaluation, testbed: str) -> table.Table:
     """The gain and the cost of balancing (section 6.2)."""
     rows = [('paper', '(measured)',
              *(_change(paper.REDUCTION.get(name)) for name in summary.FIGURES),
@@ -58,7 +58,7 @@ def balancing(evaluation: ev.Evaluation, testbed: str) -> table.Table:
         f'{was["mean_max_us"] / 1000:.2f} ms')
 
 
-def noisy(evaluation: ev.Evaluation) -> table.Table:
+def noisy(evaluation: Evaluation) -> table.Table:
     """What the balancer moves where its observations are noisy."""
     settings = evaluation.settings
     return table.Table(
@@ -71,7 +71,7 @@ def noisy(evaluation: ev.Evaluation) -> table.Table:
         'cool-down')
 
 
-def drifted(evaluation: ev.Evaluation) -> table.Table:
+def drifted(evaluation: Evaluation) -> table.Table:
     """The effect of measured levels where devices drifted."""
     return table.Table(
         ('testbed', 'models', 'measured', 'worst host', 'moves'),
@@ -82,7 +82,7 @@ def drifted(evaluation: ev.Evaluation) -> table.Table:
         'the times of every device drifted by 25 % from its model')
 
 
-def prediction(evaluation: ev.Evaluation) -> list[table.Table]:
+def prediction(evaluation: Evaluation) -> list[table.Table]:
     """Tables 6 and 7, Figure 2, the devices' difference from the paper's."""
     tests = evaluation.settings.tests
     of = evaluation.settings.predicts
@@ -116,7 +116,7 @@ def prediction(evaluation: ev.Evaluation) -> list[table.Table]:
     return [each for each in tables if each.rows]
 
 
-def _errors(evaluation: ev.Evaluation) -> Iterator[tuple[object, ...]]:
+def _errors(evaluation: Evaluation) -> Iterator[tuple[object, ...]]:
     for kind, of_kind in evaluation.tests.items():
         for name, tested in of_kind.items():
             yield (name, kind, *(table.percent(tested.mre[n]) for n in LABELS))
@@ -126,7 +126,7 @@ def _errors(evaluation: ev.Evaluation) -> Iterator[tuple[object, ...]]:
         yield (name, 'the paper', *(table.percent(mre[n]) for n in LABELS))
 
 
-def _residuals(evaluation: ev.Evaluation) -> Iterator[tuple[object, ...]]:
+def _residuals(evaluation: Evaluation) -> Iterator[tuple[object, ...]]:
     for kind, of_kind in evaluation.tests.items():
         for name, tested in of_kind.items():
             yield (name, kind, *(round(float(us)) for us in np.percentile(
@@ -137,7 +137,7 @@ def _residuals(evaluation: ev.Evaluation) -> Iterator[tuple[object, ...]]:
         yield name, 'the paper', round(low), 'near 0', round(high)
 
 
-def _consolidation(evaluation: ev.Evaluation) -> Iterator[tuple[object, ...]]:
+def _consolidation(evaluation: Evaluation) -> Iterator[tuple[object, ...]]:
     for name, model in evaluation.models.get('consolidation', {}).items():
         for label in LABELS:
             row: Mapping[str, float] = model.parameters.get(label, {})
@@ -149,7 +149,7 @@ def _consolidation(evaluation: ev.Evaluation) -> Iterator[tuple[object, ...]]:
                    *map(_coefficient, theirs))
 
 
-def _others(evaluation: ev.Evaluation) -> Iterator[tuple[object, ...]]:
+def _others(evaluation: Evaluation) -> Iterator[tuple[object, ...]]:
     for kind, of_kind in evaluation.models.items():
         if kind == 'consolidation':
             continue

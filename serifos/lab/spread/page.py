@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from collections.abc import Sequence
 
-from serifos.facts import dataset as ds
+from serifos.facts.dataset import Header
 from serifos.lab.spread import spread
 from serifos.report import charts
 from serifos.report import measured
@@ -26,7 +26,7 @@ _WORST = 10
 
 
 def page_of(name: str, found: Sequence[spread.Spread],
-            header: ds.Header) -> str:
+            header: Header) -> str:
     """The HTML page.
 
     :param name: of the dataset

@@ -19,7 +19,8 @@ import dataclasses
 import math
 import statistics
 
-from serifos.facts import dataset as ds
+from serifos.facts.dataset import Key
+from serifos.facts.dataset import Sample
 
 FIGURES = ('read_latency_us', 'write_latency_us', 'latency_us')
 """The figures of a run whose spread is told: reads, writes, both."""
@@ -85,12 +86,12 @@ def relative_standard_error(values: Sequence[float]) -> float:
             / statistics.fmean(values))
 
 
-def spreads(samples: Iterable[ds.Sample]) -> list[Spread]:
+def spreads(samples: Iterable[Sample]) -> list[Spread]:
     """The spread of each of FIGURES that was measured twice or more.
 
     :param samples: runs of one machine, of all rounds
     """
-    runs: dict[ds.Key, list[ds.Sample]] = collections.defaultdict(list)
+    runs: dict[Key, list[Sample]] = collections.defaultdict(list)
     for sample in samples:
         runs[sample.key].append(sample)
     found = [Spread(figure, tuple(sorted(
@@ -99,7 +100,7 @@ def spreads(samples: Iterable[ds.Sample]) -> list[Spread]:
     return [one for one in found if one.repeated]
 
 
-def _repeated(runs: Iterable[Sequence[ds.Sample]],
+def _repeated(runs: Iterable[Sequence[Sample]],
               figure: str) -> Iterable[Repeated]:
     for same in runs:
         values = tuple(value for sample in same

@@ -19,7 +19,7 @@ from cliff import lister
 from serifos.cmd import app
 from serifos.cmd import cells
 from serifos.cmd import measuring
-from serifos.facts import dataset as ds
+from serifos.facts.dataset import Dataset
 from serifos.files import documents
 from serifos.lab.study import options
 
@@ -82,7 +82,7 @@ class Study(app.Fails, lister.Lister):
         return HEADER, list(_rows(models))
 
 
-def _say_conditions(dataset: ds.Dataset) -> None:
+def _say_conditions(dataset: Dataset) -> None:
     from serifos.model import conditions
     found = conditions.of([s.condition for s in dataset.valid()])
     if found is not None:

@@ -7,7 +7,7 @@ import argparse
 
 from serifos.cmd.model import condition_options
 from serifos.cmd.model import design as model_design
-from serifos.design import design as dn
+from serifos.design import design as run_design
 from serifos import errors
 from serifos.lab.study import options
 
@@ -25,7 +25,7 @@ class Design(model_design.Design):
             'with --study'))
         return parser
 
-    def design(self, args: argparse.Namespace) -> dn.Design:
+    def design(self, args: argparse.Namespace) -> run_design.Design:
         if args.study:
             for name in 'tests', 'enough_error', 'enough_gain':
                 if getattr(args, name) is not None:

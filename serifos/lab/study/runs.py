@@ -25,8 +25,8 @@ from serifos.design import full
 from serifos.design import random_runs
 from serifos import errors
 from serifos.facts import bounds
-from serifos.facts import dataset as ds
-from serifos.model import conditions as mc
+from serifos.facts.dataset import Condition
+from serifos.model import conditions
 
 TOGETHER = design.Space(
     write_pcts=full.STUDY.write_pcts, block_kibs=full.STUDY.block_kibs,
@@ -40,10 +40,10 @@ RUNS_A_TERM = 4
 """Those of one workload for each term of the polynomial, where conditions
 vary, too; without them they are 40."""
 
-Pair = tuple[design.Run, ds.Condition]
+Pair = tuple[design.Run, Condition]
 """A run and the condition that it is made under."""
 
-_ALWAYS = (ds.Condition(),)
+_ALWAYS = (Condition(),)
 
 _MOST = 1000  # the exchange grows with the third power
 _CANDIDATES_PER_RUN = 20
@@ -56,14 +56,14 @@ def vectors(count: int) -> design.Space:
 
 
 def terms(count: int, space: design.Space,
-          conditions: Sequence[ds.Condition] = _ALWAYS) -> int:
+          conditions: Sequence[Condition] = _ALWAYS) -> int:
     """How many terms the largest model of so many workloads has."""
     runs = [((one,) * count, conditions[0]) for one in space.patterns]
     return _rows([*runs, *((runs[0][0], one) for one in conditions)]).shape[1]
 
 
 def refuse_few(spaces: Sequence[design.Space], sampled: int,
-               conditions: Sequence[ds.Condition]) -> None:
+               conditions: Sequence[Condition]) -> None:
     """:raises InputError: where random runs are too few for the terms"""
     for space in spaces:
         for count in space.counts:
@@ -86,7 +86,7 @@ def some(spaces: Sequence[design.Space], number: int | None,
 
 def pairs(spaces: Sequence[design.Space], number: int | None,
           sampled: int | None, seed: int,
-          conditions: Sequence[ds.Condition]) -> list[Pair]:
+          conditions: Sequence[Condition]) -> list[Pair]:
     """The same, each with one of the conditions."""
     among = tuple(conditions) or _ALWAYS
     rng = np.random.default_rng([seed, 1])
@@ -113,7 +113,7 @@ def short(space: design.Space, number: int,
 
 
 def _short(space: design.Space, number: int | None, seed: int,
-           conditions: Sequence[ds.Condition]) -> list[Pair]:
+           conditions: Sequence[Condition]) -> list[Pair]:
     rng = np.random.default_rng(seed)
     return [pair for count in sorted(set(space.counts))
             for pair in _of_count(space, count, number, rng, conditions)]
@@ -121,7 +121,7 @@ def _short(space: design.Space, number: int | None, seed: int,
 
 def _of_count(space: design.Space, count: int, number: int | None,
               rng: np.random.Generator,
-              conditions: Sequence[ds.Condition]) -> list[Pair]:
+              conditions: Sequence[Condition]) -> list[Pair]:
     has = terms(count, space, conditions)
     if number is None:
         number = max(RUNS, RUNS_A_TERM * has) if count == 1 else RUNS
@@ -161,7 +161,7 @@ def _rows(pairs: Sequence[Pair]) -> npt.NDArray[np.float64]:
         [value for w in run for value in (
             (w.write_pct, w.random_pct, w.block_kib) if alone
             else (w.write_pct, w.block_kib))] for run in runs])
-    varied = mc.of([one for _, one in pairs])
+    varied = conditions.of([one for _, one in pairs])
     if varied is not None:
         moving = np.ptp(varied.values, axis=0) > 0
         factors = np.column_stack([factors, varied.values[:, moving]])
@@ -182,7 +182,7 @@ def number(space: design.Space, count: int) -> int:
 
 
 def all_pairs(spaces: Sequence[design.Space],
-              conditions: Sequence[ds.Condition], seed: int) -> list[Pair]:
+              conditions: Sequence[Condition], seed: int) -> list[Pair]:
     """Every ordered run of each space under every condition.
 
     In a random order, so that what drifts is no effect of a condition.

@@ -24,7 +24,8 @@ import itertools
 import numpy as np
 
 from serifos import errors
-from serifos.facts import dataset as ds
+from serifos.facts.dataset import Dataset
+from serifos.facts.dataset import Sample
 from serifos.model import conditions
 from serifos.model.linear import ols
 
@@ -52,7 +53,7 @@ class Model:
     separate_p: float | None = None
 
 
-def models(dataset: ds.Dataset) -> list[Model]:
+def models(dataset: Dataset) -> list[Model]:
     """The models of a dataset's runs, by how many workloads run together.
 
     :raises InputError: where the runs do not vary enough to tell
@@ -67,7 +68,7 @@ def models(dataset: ds.Dataset) -> list[Model]:
     return found
 
 
-def tables(dataset: ds.Dataset) -> tuple[ols.Anova, ols.Anova]:
+def tables(dataset: Dataset) -> tuple[ols.Anova, ols.Anova]:
     """(polynomial, linear) on the single-workload runs of a dataset.
 
     :raises InputError: where the runs do not vary enough to tell
@@ -76,7 +77,7 @@ def tables(dataset: ds.Dataset) -> tuple[ols.Anova, ols.Anova]:
     return polynomial.anova, linear.anova
 
 
-def _alone(dataset: ds.Dataset) -> Iterator[Model]:
+def _alone(dataset: Dataset) -> Iterator[Model]:
     single = [s for s in dataset.valid() if s.count == 1]
     varied = _varied(single)
     factors = {
@@ -113,7 +114,7 @@ def polynomial(factors: _Factors) -> tuple[str, ...]:
               if len(set(factors[name])) > 2))
 
 
-def _varied(samples: Sequence[ds.Sample]) -> dict[str, ols.Floats]:
+def _varied(samples: Sequence[Sample]) -> dict[str, ols.Floats]:
     """The factors among the conditions of runs: F and E where they vary."""
     found = conditions.of([s.condition for s in samples])
     if found is None:
@@ -122,7 +123,7 @@ def _varied(samples: Sequence[ds.Sample]) -> dict[str, ols.Floats]:
             in zip('FE', found.values.T) if np.ptp(values)}
 
 
-def _together(samples: Sequence[ds.Sample], count: int) -> Iterator[Model]:
+def _together(samples: Sequence[Sample], count: int) -> Iterator[Model]:
     separate = {
         f'{letter}{place + 1}': np.array(
             [getattr(s.workloads[place], name) for s in samples])
@@ -146,7 +147,7 @@ def _together(samples: Sequence[ds.Sample], count: int) -> Iterator[Model]:
         separate_p=ols.separate_p(y, sums, separate))
 
 
-def _refuse_few(samples: Sequence[ds.Sample], terms: int, what: str) -> None:
+def _refuse_few(samples: Sequence[Sample], terms: int, what: str) -> None:
     if len(samples) <= terms + 1:
         raise errors.InputError(
             f'The study needs more than {terms + 1} {what} and the dataset '

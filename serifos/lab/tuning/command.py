@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING
 
 from serifos.cmd.model import fit as model_fit
 from serifos import errors
-from serifos.facts import dataset as ds
+from serifos.facts.dataset import Dataset
+from serifos.facts.dataset import Header
 from serifos.files import atomic
 from serifos.files import documents
 from serifos.lab.tuning import options as tuning_options
 from serifos.model import fit_runs
 from serifos.model import kinds
-from serifos.model import model as mm
+from serifos.model.model import Model
 
 if TYPE_CHECKING:
     from serifos.lab.tuning import search
@@ -37,9 +38,9 @@ class Fit(model_fit.Fit):
         tuning_options.add_arguments(parser)
         return parser
 
-    def model(self, args: argparse.Namespace, dataset: ds.Dataset,
+    def model(self, args: argparse.Namespace, dataset: Dataset,
               given: Mapping[str, float],
-              fitted: model_fit.Fitted) -> mm.Model:
+              fitted: model_fit.Fitted) -> Model:
         if not args.tune:
             tuning_options.refuse_without_tune(args)
             return fitted(given)
@@ -71,8 +72,8 @@ class Fit(model_fit.Fit):
                 'evaluated': len(trace.rmse),
                 'iterations': len(trace.steps) - 1}})
 
-    def _draw(self, path: pathlib.Path, model: mm.Model,
-              trace: search.Trace, header: ds.Header) -> None:
+    def _draw(self, path: pathlib.Path, model: Model,
+              trace: search.Trace, header: Header) -> None:
         from serifos.lab.tuning import page as tune_report
         from serifos.report import measured
         try:

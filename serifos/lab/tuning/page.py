@@ -14,8 +14,8 @@ import math
 from typing import Any
 
 from serifos.lab.tuning import search
-from serifos.model import model as mm
-from serifos.model import verdict as vd
+from serifos.model.model import Model
+from serifos.model import verdict as model_verdict
 from serifos.report import charts
 from serifos.report import page
 from serifos.report import table
@@ -24,7 +24,7 @@ _BEST = 10
 _WORTH = 0.05  # of the RMSE
 
 
-def page_of(model: mm.Model, trace: search.Trace, about: str) -> str:
+def page_of(model: Model, trace: search.Trace, about: str) -> str:
     """An HTML page on the search that chose a model's settings.
 
     :param about: the device, where and when it was measured
@@ -57,14 +57,14 @@ def page_of(model: mm.Model, trace: search.Trace, about: str) -> str:
         verdict=verdict(model, trace))
 
 
-def verdict(model: mm.Model, trace: search.Trace) -> str:
+def verdict(model: Model, trace: search.Trace) -> str:
     """Whether the search was worth it, and what the model is good for."""
     found = ('Not worth it: none of the settings that were tried is better '
              'than the standard' if trace.best == trace.standard else
              ('Worth it: ' if trace.gain >= _WORTH else 'Hardly worth it: ')
              + 'the settings that were found lower the cross-validated error '
-             f'(RMSE) by {vd.percent(trace.gain)}')
-    return (f'{found}. The model is {vd.verdict(model).headline}.')
+             f'(RMSE) by {model_verdict.percent(trace.gain)}')
+    return (f'{found}. The model is {model_verdict.verdict(model).headline}.')
 
 
 def _errors(trace: search.Trace) -> str:

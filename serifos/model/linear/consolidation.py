@@ -16,7 +16,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from serifos.facts import workload as wl
+from serifos.facts.workload import Load
 from serifos.model.linear import ols
 from serifos.model.linear import predict as linear
 
@@ -27,7 +27,7 @@ LEAST_RUNS = 6
 """A count with fewer runs uses the extended model."""
 
 
-def fit(loads: Sequence[wl.Load],
+def fit(loads: Sequence[Load],
         y: npt.NDArray[np.float64]) -> dict[str, dict[str, float]]:
     """The parameters of a model file: count label → coefficients.
 

@@ -13,7 +13,7 @@ import dataclasses
 
 import numpy as np
 import numpy.typing as npt
-import statsmodels.api as sm
+import statsmodels.api
 from statsmodels.formula import api as smf
 
 Floats = npt.NDArray[np.float64]
@@ -36,7 +36,8 @@ def eliminate(columns: Mapping[str, Floats], y: Floats,
     """
     names = _independent(columns)
     while True:
-        fit = sm.OLS(y, np.column_stack([columns[n] for n in names])).fit()
+        fit = statsmodels.api.OLS(y, np.column_stack([columns[n]
+                                                      for n in names])).fit()
         worth = {n: np.abs(b * columns[n]).max()
                  for n, b in zip(names, fit.params)}
         p = {n: 1.0 if worth[n] <= _NOTHING * np.abs(y).max() else p_value
@@ -78,7 +79,7 @@ def anova(y: Floats, factors: Mapping[str, Floats],
     """
     formula = 'y ~ ' + ' + '.join(map(_patsy, terms))
     fit = smf.ols(formula, {'y': y, **factors}).fit()
-    p = sm.stats.anova_lm(fit, typ=3)['PR(>F)']
+    p = statsmodels.api.stats.anova_lm(fit, typ=3)['PR(>F)']
     names = {'INTCP': 'Intercept', **{t: _patsy(t) for t in terms}}
     return Anova({name: float(fit.params[ours])
                   for name, ours in names.items()},
@@ -97,7 +98,8 @@ def separate_p(y: Floats, restricted: Mapping[str, Floats],
     :param separate: name → float[n]
     """
     greater, less = (
-        sm.OLS(y, sm.add_constant(np.column_stack([*its.values()]))).fit()
+        statsmodels.api.OLS(y, statsmodels.api.add_constant(
+            np.column_stack([*its.values()]))).fit()
         for its in (separate, restricted))
     return float(greater.compare_f_test(less)[1])
 

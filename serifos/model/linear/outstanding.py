@@ -17,11 +17,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy import optimize
 
-from serifos.facts import workload as wl
+from serifos.facts.workload import Load
 from serifos.model.linear import predict as linear
 
 
-def fit(loads: Sequence[wl.Load],
+def fit(loads: Sequence[Load],
         y: npt.NDArray[np.float64]) -> dict[str, float]:
     """The parameters of a model file: term → coefficient.
 

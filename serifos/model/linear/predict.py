@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from serifos import errors
 from serifos.facts import fields
-from serifos.facts import workload as wl
+from serifos.facts import workload
 from serifos.model import kinds
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class Linear:
     def row(self, count: int) -> Coefficients:
         return self.by_count.get(count, self.rest)
 
-    def predict(self, load: wl.Load) -> float:
+    def predict(self, load: workload.Load) -> float:
         """The prediction for a Load, never negative; 0 for a count of 0."""
         if load.count == 0:
             return 0.0
@@ -66,13 +66,13 @@ class Linear:
         rows = [self.row(number) for number in range(last + 1)]
         which = np.minimum(count, last).astype(np.intp)
         found = np.array([row.get(INTERCEPT, 0.0) for row in rows])[which]
-        for column, name in enumerate(wl.FEATURES[:loads.shape[1]]):
+        for column, name in enumerate(workload.FEATURES[:loads.shape[1]]):
             values = np.array([row.get(name, 0.0) for row in rows])
             if values.any():
                 found += values[which] * loads[:, column]
         return np.where(count == 0, 0.0, np.maximum(found, 0.0))
 
-    def work(self, load: wl.Load) -> float:
+    def work(self, load: workload.Load) -> float:
         return 10.0
 
     @property

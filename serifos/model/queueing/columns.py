@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from serifos.facts import workload as wl
+from serifos.facts.workload import Load
 from serifos.model.queueing import cases
 from serifos.model.queueing import predict as queueing
 from serifos.model.queueing import search
@@ -21,7 +21,7 @@ from serifos.model.queueing import search
 Floats = npt.NDArray[np.float64]
 
 
-def data(loads: Sequence[wl.Load], y: Floats, gib: Floats | None,
+def data(loads: Sequence[Load], y: Floats, gib: Floats | None,
          cached: Mapping[str, float],
          shares: Mapping[str, cases.Share],
          media: Mapping[int, float] = types.MappingProxyType({})
@@ -32,7 +32,7 @@ def data(loads: Sequence[wl.Load], y: Floats, gib: Floats | None,
     :param shares: class → the share of its requests that need the media
     :param media: run → the share of its time at the media, where known
     """
-    load = wl.Load(*np.array([load.vector for load in loads]).T)
+    load = Load(*np.array([load.vector for load in loads]).T)
     parts, kib = queueing.mix(load, np.maximum)
     a_kib, a, b_kib, b = cases.TERMS
     rows, labels = [], []

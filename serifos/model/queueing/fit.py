@@ -25,8 +25,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from serifos.facts import dataset as ds
-from serifos.facts import workload as wl
+from serifos.facts.dataset import Sample
+from serifos.facts.workload import Load
 from serifos.model.queueing import cases
 from serifos.model.queueing import columns
 from serifos.model.queueing import hits
@@ -85,8 +85,8 @@ class _Fit:
             self.data.labels, used) if its)
 
 
-def fit(loads: Sequence[wl.Load], y: Floats,
-        samples: Sequence[ds.Sample] = (), stations: float = 2,
+def fit(loads: Sequence[Load], y: Floats,
+        samples: Sequence[Sample] = (), stations: float = 2,
         alpha: float = 0.05) -> dict[str, Any]:
     """The parameters of a model file.
 
@@ -102,7 +102,7 @@ def fit(loads: Sequence[wl.Load], y: Floats,
                       hits.media(judged, shares))
 
 
-def calibrated(loads: Sequence[wl.Load], y: Floats,
+def calibrated(loads: Sequence[Load], y: Floats,
                gib: Floats | None = None, stations: float = 2,
                alpha: float = 0.05,
                shares: Mapping[str, cases.Share] = types.MappingProxyType({}),
@@ -135,7 +135,7 @@ def calibrated(loads: Sequence[wl.Load], y: Floats,
     return _parameters(_stepped(found, alpha, shares), gib, shares)
 
 
-def _best(loads: Sequence[wl.Load], y: Floats, gib: Floats | None,
+def _best(loads: Sequence[Load], y: Floats, gib: Floats | None,
           stations: float, alpha: float, shares: Mapping[str, cases.Share],
           media: Mapping[int, float]) -> _Fit:
     found = _networks(columns.data(loads, y, gib, {}, shares, media), {},
@@ -178,7 +178,7 @@ def _stepped(best: _Fit, alpha: float,
     return best
 
 
-def _cached_gib(loads: Sequence[wl.Load], y: Floats,
+def _cached_gib(loads: Sequence[Load], y: Floats,
                 gib: Floats) -> dict[str, float]:
     """Class → the largest file set that the cache holds, where one shows.
 

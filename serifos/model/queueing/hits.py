@@ -27,9 +27,9 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from serifos.facts import dataset as ds
+from serifos.facts.dataset import Sample
 from serifos.facts.seen import distribution
-from serifos.facts import workload as wl
+from serifos.facts.workload import Load
 from serifos.model.queueing import cases
 from serifos.model.queueing import modes
 from serifos.model.queueing import predict as queueing
@@ -105,7 +105,7 @@ class Found:
         return f'{p1} (± {100 * self.deviation:.2f} %), by {by}'
 
 
-def times(samples: Sequence[ds.Sample]) -> list[Times]:
+def times(samples: Sequence[Sample]) -> list[Times]:
     """The workloads of runs of reads alone, or of writes alone."""
     return [one for run, sample in enumerate(samples)
             for one in _times(run, sample)]
@@ -171,12 +171,12 @@ def of_runs(every: Sequence[Judged], runs: int) -> Floats:
                      for run in range(runs)])
 
 
-def _times(run: int, sample: ds.Sample) -> list[Times]:
+def _times(run: int, sample: Sample) -> list[Times]:
     writes = {workload.write_pct for workload in sample.workloads}
     name = {0: 'read', 100: 'write'}.get(*writes) if len(writes) == 1 else None
     if name is None:
         return []
-    load = sum(map(wl.Load.of, sample.tenants), wl.Load())
+    load = sum(map(Load.of, sample.tenants), Load())
     seen = [(workload, distribution.of_seen(saw, name)) for workload, saw in
             zip(sample.workloads, sample.seen)]
     return [Times(

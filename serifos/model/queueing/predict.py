@@ -41,7 +41,7 @@ from typing import Any
 from typing import TYPE_CHECKING
 
 from serifos import errors
-from serifos.facts import workload as wl
+from serifos.facts.workload import Load
 from serifos.model import kinds
 from serifos.model import parameter
 from serifos.model.queueing import cases
@@ -84,18 +84,18 @@ class Queueing:
     fitted: int
     shown: tuple[tuple[str, str], ...]
 
-    def predict(self, load: wl.Load) -> float:
+    def predict(self, load: Load) -> float:
         """µs, never negative; 0 for a count of 0."""
         if load.count == 0 or load.sum_iodepth <= 0:
             return 0.0
         return two_stations.response_us(
             load.sum_iodepth, *self.of_mix(load))
 
-    def of_mix(self, load: wl.Load) -> list[float]:
+    def of_mix(self, load: Load) -> list[float]:
         """a and b of each station, a n + b being the time of n, µs."""
         return self._at(load, *mix(load))
 
-    def p1_of(self, load: wl.Load) -> float:
+    def p1_of(self, load: Load) -> float:
         """The share of a Load's requests that need the media."""
         shares, _ = mix(load)
         return float(sum(
@@ -103,7 +103,7 @@ class Queueing:
                 its.p1_few if _few(its, load.sum_iodepth) else its.p1)
             for share, its in zip(shares, self.of_class)))
 
-    def _at(self, load: wl.Load, shares: Any, kib: Any,
+    def _at(self, load: Load, shares: Any, kib: Any,
             larger: Callable[[Any, Any], Any] = max) -> list[Any]:
         missing = [its.missing(load.count, larger) for its in self.of_class]
         if all(its.few is None for its in self.of_class):
@@ -119,7 +119,7 @@ class Queueing:
              ) -> npt.NDArray[np.float64]:
         """float[n, k] → float[n], as :meth:`.kinds.Predictor.many` says."""
         import numpy as np  # as above
-        load = wl.Load(*loads.T)
+        load = Load(*loads.T)
         return np.where(
             (load.count > 0) & (load.sum_iodepth > 0),
             two_stations.responses_us(load.sum_iodepth, *self._at(
@@ -129,7 +129,7 @@ class Queueing:
         """As :meth:`.kinds.ClassPredictor.classes` says."""
         return classes(loads)
 
-    def work(self, load: wl.Load) -> float:
+    def work(self, load: Load) -> float:
         return 60.0 + 2 * min(load.sum_iodepth, two_stations.LARGEST)
 
     @property
@@ -141,7 +141,7 @@ class Queueing:
         return list(self.shown)
 
 
-def mix(load: wl.Load, larger: Callable[[Any, Any], Any] = max
+def mix(load: Load, larger: Callable[[Any, Any], Any] = max
         ) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
     """(share of the outstanding I/Os, mean block in KiB) of each class.
 
@@ -161,7 +161,7 @@ def mix(load: wl.Load, larger: Callable[[Any, Any], Any] = max
 def classes(loads: npt.NDArray[np.float64]) -> list[str]:
     """Of which class most outstanding I/Os of each Load are, float[n, k]."""
     import numpy as np  # the scheduler, which has none, never calls this
-    shares, _ = mix(wl.Load(*loads.T), np.maximum)
+    shares, _ = mix(Load(*loads.T), np.maximum)
     return [CLASSES[i] for i in np.argmax(shares, axis=0)]
 
 

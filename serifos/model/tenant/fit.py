@@ -25,11 +25,12 @@ import numpy.typing as npt
 from scipy import optimize
 
 from serifos import errors
-from serifos.facts import workload as wl
+from serifos.facts.workload import Load
+from serifos.facts.workload import Workload
 from serifos.model import kinds
 from serifos.model.tenant import inputs
 from serifos.model.tenant import parameters
-from serifos.model.tenant import rows as rw
+from serifos.model.tenant.rows import Rows
 from serifos.model.tenant import trend
 from serifos.model.tenant import trend_fit
 
@@ -49,8 +50,8 @@ _TREND, _QUEUED = 0.3, 3.5
 _LARGEST = 25.0  # the log of a part in µs
 
 
-def fit(loads: Sequence[wl.Load], y: Floats,
-        seen: Sequence[Sequence[tuple[wl.Workload, kinds.Seen]]] = (),
+def fit(loads: Sequence[Load], y: Floats,
+        seen: Sequence[Sequence[tuple[Workload, kinds.Seen]]] = (),
         predicts: str = 'latency_us', units: float = 10,
         members: float = 6, seed: int = 0) -> dict[str, Any]:
     """The parameters of a model file.
@@ -67,8 +68,8 @@ def fit(loads: Sequence[wl.Load], y: Floats,
             'A model of kind tenant predicts the latency of tenants, not '
             f'{predicts}; choose another kind.')
     few = range(0, len(y), -(-len(y) // _ENOUGH))
-    rows = rw.Rows.of([loads[i] for i in few], y[list(few)],
-                      [seen[i] for i in few] if seen else [], figure)
+    rows = Rows.of([loads[i] for i in few], y[list(few)],
+                   [seen[i] for i in few] if seen else [], figure)
     rng = np.random.default_rng(seed)
     coefficients = trend_fit.fit(
         rows.sums[:, :len(trend.FIELDS)], np.log(y[list(few)]), rng)
@@ -85,7 +86,7 @@ def fit(loads: Sequence[wl.Load], y: Floats,
             'members': [one.document(centre) for one in networks]}
 
 
-def _noise(rows: rw.Rows, values: Floats,
+def _noise(rows: Rows, values: Floats,
            networks: Sequence[_Network]) -> float:
     """The standard deviation of log latency about the mean network."""
     found = np.mean([np.exp(one.parts_of(values)) for one in networks],
@@ -114,7 +115,7 @@ class _Network:
     loss: float = 0.0
 
     @classmethod
-    def fitted(cls, rows: rw.Rows, values: Floats, units: int,
+    def fitted(cls, rows: Rows, values: Floats, units: int,
                rng: np.random.Generator, of_run: Floats,
                without_plain: bool = False) -> _Network:
         """The most likely network.
@@ -181,7 +182,7 @@ class _Network:
         return np.clip(self.offsets + values @ self.slopes.T
                        + lifted @ self.weights.T, -_LARGEST, _LARGEST)
 
-    def wrong(self, rows: rw.Rows, values: Floats,
+    def wrong(self, rows: Rows, values: Floats,
               weights: Floats) -> tuple[float, Floats]:
         """The loss, and its slope along every number of the network."""
         lifted, steep = self.lifted(values)
@@ -215,7 +216,7 @@ class _Network:
                     inputs.OWN, self.offsets, sums)}}
 
 
-def _nominal(rows: rw.Rows) -> Floats:
+def _nominal(rows: Rows) -> Floats:
     """The logs of the parts, of the same size each in the median."""
     middle = np.median(rows.logs)
     sizes = rows.own.sum(axis=0) / np.maximum(

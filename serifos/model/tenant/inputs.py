@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from collections.abc import Sequence
 
-from serifos.facts import workload as wl
+from serifos.facts.workload import Load
+from serifos.facts.workload import Workload
 from serifos.model.tenant.arithmetic import Arithmetic
 from serifos.model.tenant.arithmetic import Number
 from serifos.model.tenant import trend
@@ -83,14 +84,14 @@ def own(sums: Sequence[Number]) -> tuple[Number, ...]:
             queue / _QUEUE)
 
 
-def own_of(workload: wl.Workload) -> tuple[float, ...]:
+def own_of(workload: Workload) -> tuple[float, ...]:
     """The factors of :data:`OWN` for one workload, active or not."""
     return own(sums_of(workload))
 
 
-def sums_of(workload: wl.Workload) -> list[float]:
+def sums_of(workload: Workload) -> list[float]:
     """:data:`OWN_FIELDS` of one workload, active or not."""
-    its = wl.Load.of(workload, floor=0.0)
+    its = Load.of(workload, floor=0.0)
     return [getattr(its, name) for name in OWN_FIELDS]
 
 

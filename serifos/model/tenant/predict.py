@@ -21,7 +21,9 @@ import dataclasses
 from typing import Any
 from typing import TYPE_CHECKING
 
-from serifos.facts import workload as wl
+from serifos.facts.workload import FEATURES
+from serifos.facts.workload import Load
+from serifos.facts.workload import Workload
 from serifos.model import kinds
 from serifos.model import parameter
 from serifos.model.tenant import arithmetic
@@ -56,14 +58,14 @@ class Tenants:
     noise: float
     members: tuple[member.Member, ...]
 
-    def predict(self, load: wl.Load) -> float:
+    def predict(self, load: Load) -> float:
         """The mean over the tenants of a Load, 0 for a count of 0.
 
         That of reads, or of writes, takes each tenant once.
         """
         return self._mean(_sums(load), NUMBERS) if load.count else 0.0
 
-    def tenant(self, load: wl.Load, workload: wl.Workload) -> kinds.Seen:
+    def tenant(self, load: Load, workload: Workload) -> kinds.Seen:
         """As :meth:`.kinds.TenantPredictor.tenant` says."""
         parts = self._parts(_sums(load), NUMBERS)
         if self.figure != 'all':
@@ -78,8 +80,8 @@ class Tenants:
             if own[which.start] else None
             for which in (inputs.READS, inputs.WRITES)))
 
-    def means(self, load: wl.Load,
-              several: Iterable[wl.Load]) -> list[float]:
+    def means(self, load: Load,
+              several: Iterable[Load]) -> list[float]:
         """As :meth:`.kinds.TenantPredictor.means` says."""
         parts = self._parts(_sums(load), NUMBERS)
         found = []
@@ -121,7 +123,7 @@ class Tenants:
             arithmetic.arrays())
         return np.column_stack(its) / np.maximum(number, _NONE)[:, None]
 
-    def log_std(self, load: wl.Load) -> float:
+    def log_std(self, load: Load) -> float:
         """The standard deviation of the log latency of a new run."""
         return self._log_std(_sums(load), NUMBERS) if load.count else 0.0
 
@@ -130,7 +132,7 @@ class Tenants:
         """The same for many Loads, as :meth:`many` reads them: float[n]."""
         return _in_pieces(self._log_std, loads)
 
-    def tenant_log_std(self, load: wl.Load, workload: wl.Workload) -> float:
+    def tenant_log_std(self, load: Load, workload: Workload) -> float:
         """The same of the latency that one workload sees."""
         return self._spread(_sums(load), self._own(workload)[0], NUMBERS)
 
@@ -140,7 +142,7 @@ class Tenants:
         """As :meth:`.kinds.TenantPredictor.tenants_log_std` says."""
         return _in_pieces(self._std_of_others, loads, own)
 
-    def _own(self, workload: wl.Workload
+    def _own(self, workload: Workload
              ) -> tuple[list[float], float]:
         return inputs.of_figure(
             self.figure, inputs.sums_of(workload), NUMBERS)
@@ -187,7 +189,7 @@ class Tenants:
         return of.sqrt(self.noise ** 2 + _APART ** 2 * apart / len(found)
                        / of.larger(middle * middle, _NONE))
 
-    def work(self, load: wl.Load) -> float:
+    def work(self, load: Load) -> float:
         return _INPUT_WORK + sum(one.work for one in self.members)
 
     @property
@@ -208,10 +210,10 @@ class Tenants:
 _NONE = 1e-9
 _LOAD, _OWN = len(inputs.FIELDS), len(inputs.OWN_FIELDS)
 _FIELDS = (*inputs.FIELDS, *inputs.OWN_FIELDS)
-_COLUMNS = [wl.FEATURES.index(name) for name in _FIELDS]
+_COLUMNS = [FEATURES.index(name) for name in _FIELDS]
 
 
-def _sums(load: wl.Load) -> tuple[float, ...]:
+def _sums(load: Load) -> tuple[float, ...]:
     return tuple(getattr(load, name) for name in _FIELDS)
 
 

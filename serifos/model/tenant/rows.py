@@ -10,7 +10,8 @@ import dataclasses
 import numpy as np
 import numpy.typing as npt
 
-from serifos.facts import workload as wl
+from serifos.facts.workload import Load
+from serifos.facts.workload import Workload
 from serifos.model import kinds
 from serifos.model.tenant import arithmetic
 from serifos.model.tenant.arithmetic import NUMBERS
@@ -54,8 +55,8 @@ class Rows:
     weights: Floats
 
     @classmethod
-    def of(cls, loads: Sequence[wl.Load], y: Floats,
-           seen: Sequence[Sequence[tuple[wl.Workload, kinds.Seen]]],
+    def of(cls, loads: Sequence[Load], y: Floats,
+           seen: Sequence[Sequence[tuple[Workload, kinds.Seen]]],
            figure: str) -> Rows:
         """Of a dataset's runs, as :func:`.fit.fit` takes them."""
         rows: dict[tuple[int, tuple[float, ...], float], float] = {}

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from serifos.facts import cluster as cl
+from serifos.facts.cluster import Volume
 from serifos.plan.affinity import labels
 
 Ints = npt.NDArray[np.intp]
@@ -61,7 +61,7 @@ class Bonds:
     odd: Mapping[int, int]
 
     @classmethod
-    def of(cls, volumes: Sequence[cl.Volume], home: Ints) -> Bonds:
+    def of(cls, volumes: Sequence[Volume], home: Ints) -> Bonds:
         """The bonds of volumes where they live.
 
         :param home: int[volumes], the pool of each, -1 for none
@@ -194,7 +194,7 @@ def _sharing(said: Iterable[tuple[str, ...]]) -> dict[str, list[int]]:
     return {label: its for label, its in found.items() if len(its) > 1}
 
 
-def _classes(volumes: Sequence[cl.Volume]) -> list[Ints]:
+def _classes(volumes: Sequence[Volume]) -> list[Ints]:
     """Volumes that labels join to be on one pool, in their order."""
     joined: dict[int, int] = {}  # volume → another of its class, or itself
 

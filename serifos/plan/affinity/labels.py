@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from serifos.facts import inventory as inv
+from serifos.facts.inventory import Record
 from serifos.facts import names
 
 ANY, APART, TOGETHER = 'any', 'apart', 'together'
@@ -57,7 +57,7 @@ class Asked(NamedTuple):
                    tuple(word.lower() for word in words if names.is_id(word)))
 
 
-def of(records: Iterable[inv.Record],
+def of(records: Iterable[Record],
        server_volumes: str = ANY) -> dict[str, Labels]:
     """Volume → its labels, of those that have any.
 
@@ -87,7 +87,7 @@ def of(records: Iterable[inv.Record],
             for volume in by_id if same[volume] or different[volume]}
 
 
-def _said(record: inv.Record, key: str, by_id: Mapping[str, inv.Record]
+def _said(record: Record, key: str, by_id: Mapping[str, Record]
           ) -> Iterator[tuple[str, str]]:
     """Volume and label, for each that the metadata of a volume names."""
     asked = Asked.of(record.metadata, key, record.project_id)
@@ -102,7 +102,7 @@ def _said(record: inv.Record, key: str, by_id: Mapping[str, inv.Record]
             yield other, label
 
 
-def _of_servers(records: Iterable[inv.Record]) -> dict[str, list[str]]:
+def _of_servers(records: Iterable[Record]) -> dict[str, list[str]]:
     """Server → its volumes, where it has more than one."""
     found: dict[str, list[str]] = {}
     for record in records:

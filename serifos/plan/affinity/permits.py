@@ -8,10 +8,10 @@ import numpy as np
 from serifos.plan.affinity import staying
 from serifos.plan.problem import Bools
 from serifos.plan.problem import Ints
-from serifos.plan import state as st
+from serifos.plan.state import State
 
 
-def pools(state: st.State, volume: int) -> Bools:
+def pools(state: State, volume: int) -> Bools:
     """bool[pools]: those that bonds leave to a volume and its bundle.
 
     And that the rules allow to all that moves with it.
@@ -31,7 +31,7 @@ def pools(state: st.State, volume: int) -> Bools:
     return found
 
 
-def every(state: st.State, volumes: Ints) -> Bools:
+def every(state: State, volumes: Ints) -> Bools:
     """bool[volumes, pools], as :func:`pools`."""
     problem = state.problem
     found = problem.open[problem.group[volumes]]
@@ -40,7 +40,7 @@ def every(state: st.State, volumes: Ints) -> Bools:
     return found
 
 
-def each(state: st.State, volumes: Ints, targets: Ints) -> Bools:
+def each(state: State, volumes: Ints, targets: Ints) -> Bools:
     """bool[n]: whether each volume may move to its target."""
     problem = state.problem
     found = problem.open[problem.group[volumes], targets]
@@ -51,7 +51,7 @@ def each(state: st.State, volumes: Ints, targets: Ints) -> Bools:
     return found
 
 
-def why_not(state: st.State, volume: int, target: int) -> str | None:
+def why_not(state: State, volume: int, target: int) -> str | None:
     """Why bonds keep a volume from a pool, or None."""
     problem, home = state.problem, state.home
     bonds, named = problem.bonds, problem.volumes

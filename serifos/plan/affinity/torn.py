@@ -10,14 +10,16 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from serifos.facts import cluster as cl
-from serifos.facts import reason as rs
-from serifos.plan.affinity import bonds as bd
+from serifos.facts.cluster import Cluster
+from serifos.facts.reason import Code
+from serifos.facts.reason import Reason
+from serifos.plan.affinity.bonds import Bonds
+from serifos.plan.affinity.bonds import Ints
 from serifos.plan.affinity import staying
-from serifos.plan import plan as pl
+from serifos.plan.plan import Move
 
 
-def bundles(cluster: cl.Cluster) -> dict[str, str]:
+def bundles(cluster: Cluster) -> dict[str, str]:
     """Volume → the first of those that move with it, where there are any."""
     volumes = cluster.volumes
     found = _bonds(cluster)[0]
@@ -25,7 +27,7 @@ def bundles(cluster: cl.Cluster) -> dict[str, str]:
             for first, its in found.bundles.items() for each in its.tolist()}
 
 
-def of(cluster: cl.Cluster, moves: Sequence[pl.Move]) -> dict[str, str]:
+def of(cluster: Cluster, moves: Sequence[Move]) -> dict[str, str]:
     """Volume → why its move, as one of these, would break a bond.
 
     :param cluster: as it is now
@@ -51,15 +53,15 @@ def of(cluster: cl.Cluster, moves: Sequence[pl.Move]) -> dict[str, str]:
     return said
 
 
-def _bonds(cluster: cl.Cluster) -> tuple[bd.Bonds, bd.Ints]:
+def _bonds(cluster: Cluster) -> tuple[Bonds, Ints]:
     place = {pool.name: i for i, pool in enumerate(cluster.pools)}
     home = np.array([place.get(volume.pool, -1)
                      for volume in cluster.volumes], np.intp)
-    return bd.Bonds.of(cluster.volumes, home), home
+    return Bonds.of(cluster.volumes, home), home
 
 
-def _parted(cluster: cl.Cluster, bonds: bd.Bonds, home: bd.Ints,
-            then: bd.Ints, volume: int) -> str | None:
+def _parted(cluster: Cluster, bonds: Bonds, home: Ints,
+            then: Ints, volume: int) -> str | None:
     """Why a volume would not share a pool with those that it is to, or None.
 
     :param then: int[volumes], the pool of each after all moves
@@ -68,16 +70,16 @@ def _parted(cluster: cl.Cluster, bonds: bd.Bonds, home: bd.Ints,
     its = bonds.with_it(volume)
     its = its[then[its] != then[volume]]
     if len(its):
-        return rs.Reason(
+        return Reason(
             f'volume {volumes[its[0]].id}, with which it shares a pool, does '
-            'not come with it', rs.Code.COMPANION_LEFT)
+            'not come with it', Code.COMPANION_LEFT)
     others = bonds.not_with(home, volume)
     if len(others) and then[volume] not in then[others]:
         return staying.elsewhere(volumes[others[0]], pools[home[others[0]]])
     return None
 
 
-def _met(cluster: cl.Cluster, bonds: bd.Bonds, home: bd.Ints, now: bd.Ints,
+def _met(cluster: Cluster, bonds: Bonds, home: Ints, now: Ints,
          volume: int, target: int) -> str | None:
     """Why a volume would meet one that it is to be kept apart from, or None.
 

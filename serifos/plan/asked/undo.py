@@ -19,23 +19,31 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
 
-from serifos.facts import cluster as cl
-from serifos.facts import reason as rs
+from serifos.facts.cluster import Cluster
+from serifos.facts.cluster import TOUCHED
+from serifos.facts.reason import Code
+from serifos.facts.reason import Reason
 from serifos.plan.affinity import torn
 from serifos.plan import eligibility
-from serifos.plan import limits as lm
-from serifos.plan.loads import slots as sl
-from serifos.plan import plan as pl
-from serifos.plan import predictions as pr
-from serifos.plan import problem as pm
+from serifos.plan.limits import left_out
+from serifos.plan.limits import Limits
+from serifos.plan.limits import not_up
+from serifos.plan.limits import unlisted
+from serifos.plan.limits import unmodelled
+from serifos.plan.loads.slots import Slots
+from serifos.plan.plan import Move
+from serifos.plan.plan import Plan
+from serifos.plan.plan import Refusal
+from serifos.plan.predictions import Predictions
+from serifos.plan.problem import Problem
 from serifos.plan import refusals
-from serifos.plan import state as st
+from serifos.plan.state import State
 from serifos.plan import summary
 
 NAME = 'undo'
 
-UNDER_WAY = rs.Reason('its migration is under way still',
-                      rs.Code.UNDER_WAY)
+UNDER_WAY = Reason('its migration is under way still',
+                   Code.UNDER_WAY)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -51,8 +59,8 @@ class Made:
     ended: bool = True
 
 
-def plan(cluster: cl.Cluster, models: pr.Predictions, limits: lm.Limits,
-         made: Sequence[Made], slots: sl.Slots | None = None) -> pl.Plan:
+def plan(cluster: Cluster, models: Predictions, limits: Limits,
+         made: Sequence[Made], slots: Slots | None = None) -> Plan:
     """The moves back, as far as they are possible.
 
     :param made: in the order in which they ended
@@ -68,55 +76,55 @@ def plan(cluster: cl.Cluster, models: pr.Predictions, limits: lm.Limits,
         parted.update(more)
 
 
-def _once(cluster: cl.Cluster, models: pr.Predictions, limits: lm.Limits,
-          made: Sequence[Made], slots: sl.Slots | None,
-          parted: Mapping[str, str]) -> pl.Plan:
+def _once(cluster: Cluster, models: Predictions, limits: Limits,
+          made: Sequence[Made], slots: Slots | None,
+          parted: Mapping[str, str]) -> Plan:
     """The same, where some moves back are known to break a bond.
 
     :param parted: volume → which
     """
-    first = state = st.State.of(pm.Problem.of(cluster, models, limits, slots))
+    first = state = State.of(Problem.of(cluster, models, limits, slots))
     place = {volume.id: i for i, volume in enumerate(first.problem.volumes)}
     pools = {pool.name: i for i, pool in enumerate(cluster.pools)}
-    moves: list[pl.Move] = []
-    refused: list[pl.Refusal] = []
+    moves: list[Move] = []
+    refused: list[Refusal] = []
     for each in reversed(made):
         volume, target = place.get(each.volume), pools.get(each.source)
         why = _gone(each, cluster, volume, target) or _barred(
             state, place[each.volume], pools[each.source]) or parted.get(
                 each.volume)
         if why is not None:
-            refused.append(pl.Refusal(each.volume, why))
+            refused.append(Refusal(each.volume, why))
             continue
         moves.append(summary.move(
             state, volume, target, f'back to {each.source}'))
         state = state.moved(volume, target)
     return summary.figures(
         NAME, first, state, moves, refused, truncated=any(
-            each.code == rs.Code.NO_SPACE_YET for each in refused))
+            each.code == Code.NO_SPACE_YET for each in refused))
 
 
-def _gone(made: Made, cluster: cl.Cluster, volume: int | None,
+def _gone(made: Made, cluster: Cluster, volume: int | None,
           target: int | None) -> str | None:
     """Why a move is no longer there to be taken back, or None."""
     if not made.ended:
         return UNDER_WAY
     if volume is None:
-        return rs.Reason('it is no longer there', rs.Code.VOLUME_GONE)
+        return Reason('it is no longer there', Code.VOLUME_GONE)
     at = cluster.volume(made.volume).pool
     if at == made.source:
-        return rs.Reason(f'it is on {at}, where it came from',
-                         rs.Code.WHERE_IT_WAS)
+        return Reason(f'it is on {at}, where it came from',
+                      Code.WHERE_IT_WAS)
     if at != made.target:
-        return rs.Reason(f'it was moved on since, to {at}',
-                         rs.Code.MOVED_ON)
+        return Reason(f'it was moved on since, to {at}',
+                      Code.MOVED_ON)
     if target is None:
-        return rs.Reason(f'there is no pool {made.source}',
-                         rs.Code.POOL_GONE)
+        return Reason(f'there is no pool {made.source}',
+                      Code.POOL_GONE)
     return None
 
 
-def _barred(state: st.State, volume: int, target: int) -> str | None:
+def _barred(state: State, volume: int, target: int) -> str | None:
     """Why a volume may not go back, or None."""
     problem, home = state.problem, int(state.home[volume])
     movable, pool = problem.volumes[volume].movable, problem.cluster.pools[
@@ -124,17 +132,17 @@ def _barred(state: st.State, volume: int, target: int) -> str | None:
     if movable is not True:
         return movable or 'not movable'
     if home < 0:
-        return lm.unlisted(problem.volumes[volume])
+        return unlisted(problem.volumes[volume])
     here = problem.cluster.pools[home]
-    if here.state in ('down', cl.TOUCHED):
-        return lm.not_up(here)
+    if here.state in ('down', TOUCHED):
+        return not_up(here)
     if not here.balance:
-        return lm.left_out(here)
+        return left_out(here)
     return refusals.barred(state, volume, target) or (
-        None if problem.modelled[target] else lm.unmodelled(pool))
+        None if problem.modelled[target] else unmodelled(pool))
 
 
-def released(cluster: cl.Cluster, volumes: Collection[str]) -> cl.Cluster:
+def released(cluster: Cluster, volumes: Collection[str]) -> Cluster:
     """The cluster, in which these volumes do not cool down."""
     return dataclasses.replace(cluster, volumes=tuple(
         dataclasses.replace(volume, movable=True)

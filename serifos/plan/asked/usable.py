@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import dataclasses
 
-from serifos.facts import cluster as cl
+from serifos.facts.cluster import Cluster
 from serifos.plan.asked import undo
 from serifos.plan import evacuate
-from serifos.plan import plan as pl
+from serifos.plan.plan import Plan
 
 
-def of(plan: pl.Plan, cluster: cl.Cluster) -> cl.Cluster:
+def of(plan: Plan, cluster: Cluster) -> Cluster:
     """The cluster as what is left of a plan may use it.
 
     Volumes that are moved back are not held by their cool-down, nor those of

@@ -19,9 +19,9 @@ import numpy as np
 from serifos.plan import acceptance
 from serifos.plan import copying
 from serifos.plan import limits
-from serifos.plan import outcomes as oc
+from serifos.plan import outcomes
 from serifos.plan.problem import Floats
-from serifos.plan import state as st
+from serifos.plan.state import State
 
 WIDE = 20
 STEP = 0.2
@@ -36,14 +36,14 @@ class _Sequence:
     :param price_us: of all copies
     """
 
-    state: st.State
+    state: State
     value: float = np.inf
     price_us: float = 0.0
     gib: float = 0.0
-    steps: tuple[oc.Step, ...] = ()
+    steps: tuple[outcomes.Step, ...] = ()
 
 
-def steps(state: st.State, most: int) -> tuple[list[oc.Step], st.State]:
+def steps(state: State, most: int) -> tuple[list[outcomes.Step], State]:
     """At most so many moves, and the state that they lead to."""
     best = _Sequence(state)
     beam = [best]
@@ -55,7 +55,7 @@ def steps(state: st.State, most: int) -> tuple[list[oc.Step], st.State]:
     return list(best.steps), best.state
 
 
-def _gains(first: st.State, best: _Sequence, longer: _Sequence) -> bool:
+def _gains(first: State, best: _Sequence, longer: _Sequence) -> bool:
     """Whether a longer sequence is worth its further step."""
     was, then = (np.nan_to_num(one.state.figure_us) for one in (best, longer))
     start = np.nan_to_num(first.figure_us)
@@ -85,7 +85,7 @@ def _longer(one: _Sequence) -> Iterator[tuple[
     state, problem = one.state, one.state.problem
     volumes = np.flatnonzero(state.able)
     volumes = volumes[acceptance.hot(state, volumes)]
-    found = oc.every(state, volumes)
+    found = outcomes.every(state, volumes)
     found = found[acceptance.accepted(state, found)]
     price = one.price_us + copying.penalty_us(state, found)
     value = _values(state, found) + price
@@ -100,7 +100,7 @@ def _power_mean(figure_us: Floats) -> float:
     return float(np.mean(figure_us ** POWER) ** (1 / POWER))
 
 
-def _values(state: st.State, found: oc.Outcomes) -> Floats:
+def _values(state: State, found: outcomes.Outcomes) -> Floats:
     """The power mean after each move."""
     problem = state.problem
     figure = state.figure_us[problem.predicted]

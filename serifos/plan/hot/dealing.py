@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from serifos.plan import problem as pm
 from serifos.plan.problem import Bools
 from serifos.plan.problem import Ints
-from serifos.plan import state as st
+from serifos.plan.problem import Problem
+from serifos.plan.state import State
 
 GIB = 30.0
 """What a move costs beside its GiB, in GiB: request, snapshot and wait."""
@@ -21,7 +21,7 @@ _EACH = 2
 """Targets of each model that a device is priced with in a round."""
 
 
-def coolest(state: st.State, group: int, devices: Bools) -> Ints:
+def coolest(state: State, group: int, devices: Bools) -> Ints:
     """The pools of devices that a group may be on, the coolest first.
 
     Of each device the one with the most room.
@@ -37,7 +37,7 @@ def coolest(state: st.State, group: int, devices: Bools) -> Ints:
     return pools[np.lexsort((pools, state.figure_us[problem.device[pools]]))]
 
 
-def dealt(problem: pm.Problem, targets: Ints, most: int) -> Ints:
+def dealt(problem: Problem, targets: Ints, most: int) -> Ints:
     """int[number, n]: the targets of each of a number of devices, -1 for none.
 
     Of each model as many, the coolest to the first device.

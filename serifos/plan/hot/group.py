@@ -12,8 +12,8 @@ import numpy as np
 
 from serifos.plan import acceptance
 from serifos.plan.hot import dealing
-from serifos.plan.hot import sweep as sw
-from serifos.plan import outcomes as oc
+from serifos.plan.hot.sweep import Sweep
+from serifos.plan import outcomes
 from serifos.plan.problem import Bools
 from serifos.plan.problem import Floats
 from serifos.plan.problem import Ints
@@ -25,7 +25,7 @@ _NEARLY = 0.8  # relief is ranked once; it shrinks as its device is relieved
 class Group:
     """The hot devices of volumes that the rules treat alike."""
 
-    def __init__(self, sweep: sw.Sweep, group: int) -> None:
+    def __init__(self, sweep: Sweep, group: int) -> None:
         self.sweep, self.group = sweep, group
         problem, home = sweep.state.problem, sweep.state.home
         mine = np.flatnonzero(sweep.state.able & (problem.group == group))
@@ -130,14 +130,14 @@ class Group:
             sweep.state.figure_us < sweep.state.level_us[self.group]))
 
     def _chosen(self, rank: Ints, volumes: Ints,
-                dealt: Ints) -> tuple[oc.Outcomes, Bools]:
+                dealt: Ints) -> tuple[outcomes.Outcomes, Bools]:
         """The best move of each device, and whether it counts by itself."""
         state, problem = self.sweep.state, self.sweep.state.problem
         row, column = np.nonzero(dealt[rank] >= 0)
         target = dealt[rank[row], column]
-        fits = oc.fits(state, volumes[row], target)
+        fits = outcomes.fits(state, volumes[row], target)
         row, target = row[fits], target[fits]
-        found = oc.outcomes(state, volumes[row], target)
+        found = outcomes.outcomes(state, volumes[row], target)
         single = acceptance.accepted(state, found)
         many = np.array([self._many(int(device)) for device in problem.device[
             state.home[volumes]]], bool)[row]
@@ -148,7 +148,7 @@ class Group:
         order = order[good[order]]
         return found[order], single[order]
 
-    def _value(self, found: oc.Outcomes) -> Floats:
+    def _value(self, found: outcomes.Outcomes) -> Floats:
         """What a move takes off both devices above the mean, a GiB."""
         state, problem = self.sweep.state, self.sweep.state.problem
 

@@ -16,26 +16,26 @@ from __future__ import annotations
 
 import numpy as np
 
-from serifos.plan.hot import group as gr
-from serifos.plan.hot import sweep as sw
-from serifos.plan import outcomes as oc
-from serifos.plan import quota as qu
-from serifos.plan import state as st
+from serifos.plan.hot.group import Group
+from serifos.plan.hot.sweep import Sweep
+from serifos.plan.outcomes import Step
+from serifos.plan.quota import Quota
+from serifos.plan.state import State
 
 
-def steps(state: st.State, quota: qu.Quota, once: bool = False
-          ) -> tuple[list[oc.Step], st.State, qu.Quota]:
+def steps(state: State, quota: Quota, once: bool = False
+          ) -> tuple[list[Step], State, Quota]:
     """Moves off hot devices.
 
     :param once: whether to stop as soon as a move is accepted
     :returns: the moves, where they lead, and what is left of the quota
     """
-    found: list[oc.Step] = []
+    found: list[Step] = []
     came = np.zeros(len(state.figure_us), bool)
     while True:
         alone: set[int] = set()
         while short := (sweep := _done(
-                sw.Sweep(state, quota, came, alone), once)).short:
+                Sweep(state, quota, came, alone), once)).short:
             alone |= short
         found += sweep.steps
         state, quota, came = sweep.state, sweep.quota, sweep.came
@@ -43,9 +43,9 @@ def steps(state: st.State, quota: qu.Quota, once: bool = False
             return found, state, quota
 
 
-def _done(sweep: sw.Sweep, once: bool = False) -> sw.Sweep:
+def _done(sweep: Sweep, once: bool = False) -> Sweep:
     """A sweep, carried out; to its first move if that is enough."""
     for group in range(len(sweep.state.problem.open)):
         if not (once and len(sweep.steps) > len(sweep.begun)):
-            gr.Group(sweep, group).drain(once)
+            Group(sweep, group).drain(once)
     return sweep

@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from serifos.plan import outcomes as oc
+from serifos.plan.outcomes import Outcomes
+from serifos.plan.outcomes import Step
 from serifos.plan.problem import Bools
-from serifos.plan import quota as qu
-from serifos.plan import state as st
+from serifos.plan.quota import Quota
+from serifos.plan.state import State
 
 
 class Sweep:
@@ -21,11 +22,11 @@ class Sweep:
     :ivar begun: device → its figure before the first move of its bundle
     """
 
-    def __init__(self, state: st.State, quota: qu.Quota, came: Bools,
+    def __init__(self, state: State, quota: Quota, came: Bools,
                  alone: set[int]) -> None:
         self.state, self.quota = state, quota
         self.came, self.alone = came.copy(), alone
-        self.steps: list[oc.Step] = []
+        self.steps: list[Step] = []
         self.gave = np.zeros(len(came), bool)
         self.begun: dict[int, float] = {}
 
@@ -40,7 +41,7 @@ class Sweep:
         """Whether no more moves may leave a device; a bundle is one."""
         return device not in self.begun and self.quota.full(device)
 
-    def make(self, moves: oc.Outcomes, single: Bools) -> None:
+    def make(self, moves: Outcomes, single: Bools) -> None:
         """Makes the moves of a round, each off a device of its own."""
         device = self.state.problem.device
         source = device[self.state.home[moves.volume]]

@@ -15,8 +15,10 @@ import dataclasses
 import numpy as np
 import numpy.typing as npt
 
-from serifos.facts import cluster as cl
-from serifos.plan import limits as lm
+from serifos.facts.cluster import Pool
+from serifos.facts.cluster import Volume
+from serifos.plan.limits import keeps
+from serifos.plan.limits import Limits
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.intp]
@@ -40,8 +42,8 @@ class Thresholds:
     keeps: Floats
 
     @classmethod
-    def of(cls, limits: lm.Limits, pools: Sequence[cl.Pool], device: Ints,
-           volumes: Sequence[cl.Volume], bundle: Ints) -> Thresholds:
+    def of(cls, limits: Limits, pools: Sequence[Pool], device: Ints,
+           volumes: Sequence[Volume], bundle: Ints) -> Thresholds:
         """The thresholds of a cluster.
 
         :param device: int[pools], the device of each
@@ -60,7 +62,7 @@ class Thresholds:
         usual = np.zeros(len(volumes), bool)
         usual[bundle[~own & (gain >= most[bundle])]] = True
         gain = most[bundle]
-        return cls(ratio, gain, ~usual[bundle], lm.keeps(gain))
+        return cls(ratio, gain, ~usual[bundle], keeps(gain))
 
     def nearly(self, source: Ints, target: Ints) -> Floats:
         """float[n]: how far above the mean several moves may leave targets.

@@ -12,10 +12,11 @@ import dataclasses
 import numpy as np
 import numpy.typing as npt
 
-from serifos.facts import cluster as cl
-from serifos.facts import history as hs
-from serifos.facts import workload as wl
-from serifos.plan.loads import slots as sl
+from serifos.facts.cluster import Cluster
+from serifos.facts.history import Series
+from serifos.facts.workload import Workload
+from serifos.plan.loads.slots import Floats
+from serifos.plan.loads.slots import Slots
 
 Bools = npt.NDArray[np.bool_]
 
@@ -39,7 +40,7 @@ class Demand:
         """Seconds of the slots of a history that this needs."""
         return 300 if self.slots > 24 else 3600
 
-    def of(self, history: hs.Series) -> sl.Slots:
+    def of(self, history: Series) -> Slots:
         """The loads of volumes with such a history.
 
         A part of a day that was not seen is as the mean of the others.
@@ -48,10 +49,10 @@ class Demand:
         usual = _mean(values, history.seconds.T)
         usual[_untold(values).any(1), _QUEUED] = np.nan
         its = np.where(np.isnan(its), usual[:, None], its)
-        return sl.Slots(history.volumes, _patterns(its), self.busy)
+        return Slots(history.volumes, _patterns(its), self.busy)
 
 
-def folded(history: hs.Series, slots: int) -> sl.Floats:
+def folded(history: Series, slots: int) -> Floats:
     """The mean of each part of a day: float[volumes, slots, rates].
 
     NaN for a part of which nothing is known; the requests
@@ -68,7 +69,7 @@ def folded(history: hs.Series, slots: int) -> sl.Floats:
     return found
 
 
-def planned(cluster: cl.Cluster, slots: sl.Slots) -> cl.Cluster:
+def planned(cluster: Cluster, slots: Slots) -> Cluster:
     """The cluster with volumes that do what they do in the mean over slots.
 
     A volume of which nothing is known at present stays so.
@@ -80,7 +81,7 @@ def planned(cluster: cl.Cluster, slots: sl.Slots) -> cl.Cluster:
         for v in cluster.volumes))
 
 
-def _rates(history: hs.Series) -> sl.Floats:
+def _rates(history: Series) -> Floats:
     """float[volumes, slots, rates]: reads, writes, KiB, requests, outstanding.
 
     The fourth are requests at a random offset, which no counter tells: all.
@@ -92,7 +93,7 @@ def _rates(history: hs.Series) -> sl.Floats:
         history.outstanding], axis=-1).astype(float).transpose(1, 0, 2)
 
 
-def _untold(values: sl.Floats) -> Bools:
+def _untold(values: Floats) -> Bools:
     """bool[volumes, slots]: requests were seen, and not how long they took.
 
     A mean over other slots, in which a volume was idle, would be none.
@@ -100,7 +101,7 @@ def _untold(values: sl.Floats) -> Bools:
     return np.isnan(values[..., _QUEUED]) & (values[..., :2] > 0).any(-1)
 
 
-def _mean(values: sl.Floats, weights: sl.Floats) -> sl.Floats:
+def _mean(values: Floats, weights: Floats) -> Floats:
     """float[volumes, rates]: the mean over known slots, NaN where none is.
 
     :param weights: float[volumes, slots], the seconds that were seen
@@ -111,7 +112,7 @@ def _mean(values: sl.Floats, weights: sl.Floats) -> sl.Floats:
         np.where(total > 0, total, np.nan))
 
 
-def _patterns(values: sl.Floats) -> sl.Floats:
+def _patterns(values: Floats) -> Floats:
     """Access patterns of rates: float[..., 5], as of :class:`.slots.Slots`."""
     reads, writes, kib, random, queued = np.moveaxis(values, -1, 0)
     rate = reads + writes
@@ -121,7 +122,7 @@ def _patterns(values: sl.Floats) -> sl.Floats:
                      100 * random / some, rate], axis=-1)
 
 
-def _usual(patterns: sl.Floats) -> list[wl.Workload | None]:
+def _usual(patterns: Floats) -> list[Workload | None]:
     """One workload of each volume's slots, by outstanding I/Os."""
     queued = patterns[..., 2]
     total = np.nansum(queued, axis=1)
@@ -129,7 +130,7 @@ def _usual(patterns: sl.Floats) -> list[wl.Workload | None]:
         total, total, 1.0)[:, None]
     number = np.maximum(1, (~np.isnan(queued)).sum(1))
     unknown = np.isnan(queued).all(1)
-    return [None if gone else wl.Workload(write, kib, q, random)
+    return [None if gone else Workload(write, kib, q, random)
             for gone, q, (write, kib, _, random) in zip(
                 unknown.tolist(), (total / number).tolist(),
                 mix[:, :4].tolist())]

@@ -16,14 +16,14 @@ import dataclasses
 import numpy as np
 import numpy.typing as npt
 
-from serifos.facts import caps as cp
-from serifos.facts import cluster as cl
-from serifos.facts import hot_by as hb
-from serifos.facts import workload as wl
-from serifos.plan import predictions as pr
+from serifos.facts import caps
+from serifos.facts.cluster import Volume
+from serifos.facts import hot_by
+from serifos.facts import workload
+from serifos.plan import predictions
 
-Floats = pr.Floats
-Ints = pr.Ints
+Floats = predictions.Floats
+Ints = predictions.Ints
 
 AT_ONCE = 1 << 16
 """Loads that are predicted for at once, to bound what that takes."""
@@ -55,7 +55,7 @@ class Slots:
         """Whether anything is known of any volume."""
         return not np.isnan(self.patterns[..., 2]).all()
 
-    def loads(self, models: pr.Predictions, volumes: Sequence[str],
+    def loads(self, models: predictions.Predictions, volumes: Sequence[str],
               present: Floats) -> npt.NDArray[np.floating]:
         """The Loads of volumes: float[volumes, slots, features].
 
@@ -93,7 +93,7 @@ class OverSlots:
     As of :class:`.predictions.Predictions`, with one axis more.
     """
 
-    models: pr.Predictions
+    models: predictions.Predictions
 
     def one(self, figures: Floats) -> Floats:
         """float[n] of float[n, slots]; the order of slots is no matter."""
@@ -155,12 +155,12 @@ class OverSlots:
         slots, flat = loads.shape[1], _flat(loads)
         found = self.models.figure(
             np.repeat(pools, slots), flat, _flat(own))
-        if self.models.hot_by != hb.BUSY:
+        if self.models.hot_by != hot_by.BUSY:
             found[flat[:, 0] == 0] = 0.0
         return self.one(found.reshape(-1, slots))
 
 
-def present(volumes: Sequence[cl.Volume]) -> list[wl.Workload | None]:
+def present(volumes: Sequence[Volume]) -> list[workload.Workload | None]:
     """What each volume does; unknown, what its type does in the mean.
 
     None for a type of which nothing is known.
@@ -168,12 +168,12 @@ def present(volumes: Sequence[cl.Volume]) -> list[wl.Workload | None]:
     seen = [volume.workload for volume in volumes]
     if all(seen):
         return seen
-    known: dict[str | None, list[wl.Workload]] = {}
+    known: dict[str | None, list[workload.Workload]] = {}
     for volume in volumes:
         if volume.workload is not None:
             known.setdefault(volume.volume_type, []).append(volume.workload)
-    typical = {name: wl.mean(several) for name, several in known.items()}
-    return [found or cp.allowed(volume.caps, typical.get(volume.volume_type))
+    typical = {name: workload.mean(several) for name, several in known.items()}
+    return [found or caps.allowed(volume.caps, typical.get(volume.volume_type))
             for found, volume in zip(seen, volumes)]
 
 

@@ -12,17 +12,17 @@ import dataclasses
 
 import numpy as np
 
-from serifos.facts import cluster as cl
-from serifos.facts import hot_by as hb
-from serifos.plan import outcomes as oc
+from serifos.facts.cluster import Volume
+from serifos.facts import hot_by
+from serifos.plan import outcomes
 from serifos.plan.outlook import staying
-from serifos.plan import problem as pm
-from serifos.plan import quota as qu
+from serifos.plan import problem
+from serifos.plan.quota import Quota
 from serifos.plan import refusals
 from serifos.plan.slo import beyond
-from serifos.plan import state as st
+from serifos.plan.state import State
 
-Ints = pm.Ints
+Ints = problem.Ints
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class Part:
     :param goals: the pools that it could go to, the best first
     """
 
-    volume: cl.Volume
+    volume: Volume
     outstanding: float
     share: float
     figure_us: float | None
@@ -84,7 +84,7 @@ class Heat:
     hot_ratio: float
 
 
-def heat(state: st.State, pool: str) -> Heat | None:
+def heat(state: State, pool: str) -> Heat | None:
     """How hot a pool is; None without a model, or active volumes."""
     problem, at = state.problem, _place(state, pool)
     here = np.flatnonzero((state.home == at) & problem.active)
@@ -98,7 +98,7 @@ def heat(state: st.State, pool: str) -> Heat | None:
             0 < level_us < np.inf) else None
 
 
-def parts(state: st.State, pool: str) -> tuple[Part, ...]:
+def parts(state: State, pool: str) -> tuple[Part, ...]:
     """The active volumes of a pool and its device, the heaviest first.
 
     Each with the one pool that it could go to best.
@@ -109,7 +109,7 @@ def parts(state: st.State, pool: str) -> tuple[Part, ...]:
     here = here[problem.device[state.home[here]] == device]
     found = _parts(state, here, at)
     may = here[[part.why is None for part in found]]
-    every = oc.every(state, may, oc.coolest(state))
+    every = outcomes.every(state, may, outcomes.coolest(state))
     order = np.lexsort((every.came_us, every.volume))
     best = every[order[np.diff(every.volume[order], prepend=-1) != 0]]
     goals = dict(zip(best.volume.tolist(), _goals(state, best)))
@@ -121,7 +121,7 @@ def parts(state: st.State, pool: str) -> tuple[Part, ...]:
         -part.outstanding, part.volume.id)))
 
 
-def part(state: st.State, volume: str) -> Part:
+def part(state: State, volume: str) -> Part:
     """One volume, with every pool on another device that has a model.
 
     :raises StopIteration: where the cluster has no such volume
@@ -135,14 +135,14 @@ def part(state: st.State, volume: str) -> Part:
         return alone
     others = np.flatnonzero(
         problem.modelled & (problem.device != problem.device[at]))
-    every = oc.outcomes(state, np.full(len(others), one), others)
+    every = outcomes.outcomes(state, np.full(len(others), one), others)
     every = every[np.argsort(every.came_us, kind='stable')]
     return dataclasses.replace(alone, goals=tuple(sorted(
         _goals(state, every),
         key=lambda goal: (goal.barred, goal.why is not None))))
 
 
-def _parts(state: st.State, volumes: Ints, at: int) -> list[Part]:
+def _parts(state: State, volumes: Ints, at: int) -> list[Part]:
     """Volumes, without the pools that they could go to.
 
     :param at: the pool that is looked at, -1 for one that is not listed
@@ -152,7 +152,7 @@ def _parts(state: st.State, volumes: Ints, at: int) -> list[Part]:
     without = np.full(len(volumes), np.nan)
     total = float(q.sum())
     figure = np.full(len(volumes), np.nan)
-    if at >= 0 and problem.hot_by == hb.BUSY and problem.modelled[at]:
+    if at >= 0 and problem.hot_by == hot_by.BUSY and problem.modelled[at]:
         figure = problem.models.figure(
             np.full(len(volumes), at), *[problem.loads[volumes]] * 2)
     if at >= 0:
@@ -174,13 +174,13 @@ def _known(figure_us: float) -> float | None:
     return None if np.isnan(figure_us) else float(figure_us)
 
 
-def _goals(state: st.State, moves: oc.Outcomes) -> list[Goal]:
+def _goals(state: State, moves: outcomes.Outcomes) -> list[Goal]:
     problem = state.problem
     device = problem.device[moves.target]
     then = problem.models.mean(
         moves.target, state.loads[device] + problem.carried[moves.volume])
     against: Sequence[str | None] = refusals.against(
-        state, moves, qu.Quota.of(problem))
+        state, moves, Quota.of(problem))
     barred = [refusals.barred(state, volume, target) for volume, target in zip(
         moves.volume.tolist(), moves.target.tolist())]
     return [Goal(
@@ -190,6 +190,6 @@ def _goals(state: st.State, moves: oc.Outcomes) -> list[Goal]:
             moves.target.tolist(), then, barred, against)]
 
 
-def _place(state: st.State, pool: str) -> int:
+def _place(state: State, pool: str) -> int:
     names = [each.name for each in state.problem.cluster.pools]
     return names.index(pool)

@@ -13,14 +13,15 @@ import functools
 
 import numpy as np
 
-from serifos.facts import cluster as cl
-from serifos.facts import hot_by as hb
+from serifos.facts.cluster import Pool
+from serifos.facts.cluster import Volume
+from serifos.facts.hot_by import LATENCY
 from serifos.plan import acceptance
-from serifos.plan import limits as lm
+from serifos.plan.limits import Limits
 from serifos.plan.outlook import staying
-from serifos.plan import plan as pl
+from serifos.plan.plan import Plan
 from serifos.plan.slo import beyond
-from serifos.plan import state as st
+from serifos.plan.state import State
 from serifos.plan import text
 
 
@@ -77,7 +78,7 @@ class PoolOutlook:
         move nowhere, 0 to 1
     """
 
-    pool: cl.Pool
+    pool: Pool
     volumes: int
     active: int
     seen_us: float | None
@@ -115,13 +116,13 @@ class Outlook:
     :param shared_names: those that several volumes of the cluster have
     """
 
-    plan: pl.Plan
-    limits: lm.Limits
+    plan: Plan
+    limits: Limits
     pools: tuple[PoolOutlook, ...]
-    volumes: tuple[cl.Volume | None, ...]
+    volumes: tuple[Volume | None, ...]
     staying: tuple[staying.Staying, ...]
     frozen: tuple[staying.Staying, ...]
-    hot_by: str = hb.LATENCY
+    hot_by: str = LATENCY
     shared_names: frozenset[str] = frozenset()
 
     @functools.cached_property
@@ -170,7 +171,7 @@ class Outlook:
             if latency_us is not None), default=None)
 
 
-def of(plan: pl.Plan, first: st.State, last: st.State,
+def of(plan: Plan, first: State, last: State,
        was: Mapping[str, Expected], then: Mapping[str, Expected]) -> Outlook:
     """What a plan comes to.
 
@@ -196,7 +197,7 @@ def of(plan: pl.Plan, first: st.State, last: st.State,
         cluster.shared_names)
 
 
-def carried_out(first: st.State, plan: pl.Plan) -> st.State:
+def carried_out(first: State, plan: Plan) -> State:
     """The state after those moves of a plan that this one knows."""
     place = {volume.id: i for i, volume in enumerate(first.problem.volumes)}
     pools = {pool.name: i
@@ -206,7 +207,7 @@ def carried_out(first: st.State, plan: pl.Plan) -> st.State:
     return first.moved(*map(list, zip(*moves))) if moves else first
 
 
-def _sides(first: st.State, state: st.State,
+def _sides(first: State, state: State,
            expected: Mapping[str, Expected]) -> list[Side]:
     pools = state.problem.cluster.pools
     violated, forecast = (
@@ -222,7 +223,7 @@ def _sides(first: st.State, state: st.State,
                 state.free)]
 
 
-def _counted(state: st.State) -> list[tuple[int, int, float | None, float]]:
+def _counted(state: State) -> list[tuple[int, int, float | None, float]]:
     """Of each pool: its volumes, the active ones, what they see, and stay."""
     problem, home = state.problem, state.home
     here, pools = home >= 0, len(problem.cluster.pools)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 import dataclasses
 
-from serifos.facts import reason as rs
+from serifos.facts.reason import code
 from serifos.facts.reason import Code
 
 
@@ -245,4 +245,4 @@ KINDS: Mapping[str, Kind] = {
 
 def kind(reason: str) -> Kind:
     """The kind of a reason; a kind of its own for one that is not known."""
-    return KINDS.get(rs.code(reason) or '', Kind(reason))
+    return KINDS.get(code(reason) or '', Kind(reason))

@@ -14,18 +14,21 @@ import dataclasses
 
 import numpy as np
 
-from serifos.facts import cluster as cl
-from serifos.facts import reason as rs
+from serifos.facts.cluster import Volume
+from serifos.facts import reason
+from serifos.facts.reason import Code
+from serifos.facts.reason import Reason
 from serifos.plan.affinity import permits
 from serifos.plan.outlook import reasons
-from serifos.plan import plan as pl
-from serifos.plan import problem as pm
+from serifos.plan.plan import Refusal
+from serifos.plan.problem import Bools
 from serifos.plan.problem import Floats
 from serifos.plan.problem import Ints
+from serifos.plan.problem import Problem
 from serifos.plan import refusals
-from serifos.plan import state as st
+from serifos.plan.state import State
 
-_NO_OTHER = rs.Reason('no other pool may take it', rs.Code.NO_OTHER_POOL)
+_NO_OTHER = Reason('no other pool may take it', Code.NO_OTHER_POOL)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -43,11 +46,11 @@ class Staying:
     volumes: int
     share: float
     pools: tuple[str, ...]
-    example: cl.Volume
+    example: Volume
     reason: str
 
 
-def refused(state: st.State, refusals: Iterable[pl.Refusal],
+def refused(state: State, refusals: Iterable[Refusal],
             rank: Mapping[str, int]) -> tuple[Staying, ...]:
     """The refusals of a plan.
 
@@ -59,7 +62,7 @@ def refused(state: st.State, refusals: Iterable[pl.Refusal],
         if refusal.volume in place], rank)
 
 
-def frozen(state: st.State, rank: Mapping[str, int]) -> tuple[Staying, ...]:
+def frozen(state: State, rank: Mapping[str, int]) -> tuple[Staying, ...]:
     """Those of :func:`held`.
 
     :param rank: of each pool, 0 for the slowest
@@ -67,7 +70,7 @@ def frozen(state: st.State, rank: Mapping[str, int]) -> tuple[Staying, ...]:
     return _counted(state, held(state).items(), rank)
 
 
-def held(state: st.State) -> dict[int, str]:
+def held(state: State) -> dict[int, str]:
     """Why volumes may not move anywhere: active and unknown ones.
 
     For what they are themselves, or since rules and bonds leave them no pool
@@ -84,7 +87,7 @@ def held(state: st.State) -> dict[int, str]:
     return {volume: reason for volume, reason in why.items() if reason}
 
 
-def _goes(state: st.State, volumes: Ints) -> pm.Bools:
+def _goes(state: State, volumes: Ints) -> Bools:
     """bool[n]: whether rules and bonds leave each a pool elsewhere."""
     problem = state.problem
     pairs, which = np.unique(
@@ -100,12 +103,12 @@ def _goes(state: st.State, volumes: Ints) -> pm.Bools:
     return found
 
 
-def _models_elsewhere(problem: pm.Problem, volume: int) -> bool:
+def _models_elsewhere(problem: Problem, volume: int) -> bool:
     return bool((problem.modelled & (
         problem.device != problem.device[problem.home[volume]])).any())
 
 
-def _counted(state: st.State, said: Iterable[tuple[int, str]],
+def _counted(state: State, said: Iterable[tuple[int, str]],
              rank: Mapping[str, int]) -> tuple[Staying, ...]:
     problem, queued = state.problem, outstanding(state.problem)
     last = len(rank)
@@ -120,7 +123,7 @@ def _counted(state: st.State, said: Iterable[tuple[int, str]],
         by_kind.setdefault(reasons.kind(one[1]), []).append(one)
     total = float(queued.sum()) or 1.0
     found = [Staying(
-        kind, rs.code(its[0][1]), len(its),
+        kind, reason.code(its[0][1]), len(its),
         float(sum(queued[v] for v, _ in its)) / total,
         tuple(dict.fromkeys(problem.volumes[v].pool for v, _ in its)),
         problem.volumes[its[0][0]], its[0][1])
@@ -129,6 +132,6 @@ def _counted(state: st.State, said: Iterable[tuple[int, str]],
         rank.get(each.pools[0], last), -each.share, -each.volumes)))
 
 
-def outstanding(problem: pm.Problem) -> Floats:
+def outstanding(problem: Problem) -> Floats:
     """The outstanding I/Os of each volume, over slots as their figures."""
     return problem.queued(problem.loads)

@@ -7,7 +7,7 @@ import collections
 import dataclasses
 
 from serifos.plan.slo import beyond
-from serifos.plan import state as st
+from serifos.plan.state import State
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class TypeSlo:
     forecast: tuple[int, int]
 
 
-def by_type(first: st.State, last: st.State) -> tuple[TypeSlo, ...]:
+def by_type(first: State, last: State) -> tuple[TypeSlo, ...]:
     """Those with most violations first.
 
     :param last: after the plan

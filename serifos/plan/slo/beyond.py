@@ -28,21 +28,21 @@ import dataclasses
 
 import numpy as np
 
-from serifos.plan import limits as lm
-from serifos.plan import outcomes as oc
-from serifos.plan import problem as pm
+from serifos.plan import limits
+from serifos.plan.outcomes import Outcomes
 from serifos.plan.problem import Bools
 from serifos.plan.problem import Floats
 from serifos.plan.problem import Ints
-from serifos.plan import state as st
+from serifos.plan.problem import Problem
+from serifos.plan.state import State
 
 
-def broken(state: st.State) -> Ints:
+def broken(state: State) -> Ints:
     """The volumes that exceed their SLO."""
     return state.problem.slos.volumes[state.beyond_us > 0]
 
 
-def violated(first: st.State, state: st.State) -> Ints:
+def violated(first: State, state: State) -> Ints:
     """The volumes whose SLOs are violated as measured.
 
     In a later state those of them that are predicted to do so there, or on
@@ -59,19 +59,19 @@ def violated(first: st.State, state: st.State) -> Ints:
         same | (state.beyond_us > 0))]
 
 
-def forecast(first: st.State, state: st.State) -> Ints:
+def forecast(first: State, state: State) -> Ints:
     """The other volumes whose SLOs are predicted to be violated."""
     return np.setdiff1d(broken(state), violated(first, state))
 
 
-def exceeded(state: st.State) -> Bools:
+def exceeded(state: State) -> Bools:
     """bool[devices]: those with a violated SLO."""
     problem, found = state.problem, np.zeros(len(state.loads), bool)
     found[problem.device[state.home[broken(state)]]] = True
     return found
 
 
-def breaks(state: st.State, moves: oc.Outcomes) -> Bools:
+def breaks(state: State, moves: Outcomes) -> Bools:
     """bool[n]: whether a move violates an SLO that is met before it.
 
     Of the volumes on both devices, the moved one included.
@@ -81,7 +81,7 @@ def breaks(state: st.State, moves: oc.Outcomes) -> Bools:
     return Touched.by(state, moves).breaks
 
 
-def whose(state: st.State, moves: oc.Outcomes) -> Ints:
+def whose(state: State, moves: Outcomes) -> Ints:
     """int[n]: the first volume whose SLO a move violates, -1 for none."""
     none = len(state.problem.volumes)
     found = np.full(len(moves.volume), none)
@@ -93,12 +93,12 @@ def whose(state: st.State, moves: oc.Outcomes) -> Ints:
     return np.where(found < none, found, -1)
 
 
-def eases(state: st.State, moves: oc.Outcomes) -> Bools:
+def eases(state: State, moves: Outcomes) -> Bools:
     """bool[n]: whether SLOs are exceeded by less, none by more."""
     return Touched.by(state, moves).eases(state, moves)
 
 
-def excess_us(state: st.State) -> Floats:
+def excess_us(state: State) -> Floats:
     """µs[devices]: what tenants of each see beyond their SLOs, in all."""
     problem = state.problem
     home = state.home[problem.slos.volumes]
@@ -107,7 +107,7 @@ def excess_us(state: st.State) -> Floats:
                        len(state.loads))
 
 
-def relief(state: st.State, volumes: Ints) -> tuple[Floats, Bools]:
+def relief(state: State, volumes: Ints) -> tuple[Floats, Bools]:
     """The most by which leaving a device may lower what exceeds SLOs there.
 
     :returns: µs[n] by which it falls, and whether an SLO is restored,
@@ -153,7 +153,7 @@ class Touched:
     violated: Bools
 
     @classmethod
-    def by(cls, state: st.State, moves: oc.Outcomes) -> Touched:
+    def by(cls, state: State, moves: Outcomes) -> Touched:
         problem, number = state.problem, len(moves.volume)
         source = problem.device[state.home[moves.volume]]
         there = problem.device[moves.target]
@@ -172,7 +172,7 @@ class Touched:
         was = state.beyond_us[which]
         return cls(number, row % number, which, was,
                    problem.slos.beyond_us(which, pools, loads, row),
-                   was + lm.LEAST_GAIN * problem.slos.us[
+                   was + limits.LEAST_GAIN * problem.slos.us[
                        problem.slos.volumes[which]],
                    problem.slos.violated[which] & (was > 0))
 
@@ -212,7 +212,7 @@ class Touched:
         return (np.bincount(self.row, self.was_us, self.moves),
                 np.bincount(self.row, self.then_us, self.moves))
 
-    def eases(self, state: st.State, moves: oc.Outcomes) -> Bools:
+    def eases(self, state: State, moves: Outcomes) -> Bools:
         """bool[moves]: whether SLOs are exceeded by less, none by more."""
         least = state.problem.thresholds.keeps[moves.volume]
         was, then = self.excess_us
@@ -225,7 +225,7 @@ class Touched:
         return found
 
 
-def _comes(problem: pm.Problem, volumes: Ints) -> tuple[Ints, Ints]:
+def _comes(problem: Problem, volumes: Ints) -> tuple[Ints, Ints]:
     """The volumes with an SLO that move with others: (row, which) each."""
     bundle = problem.bonds.bundle
     of = bundle[problem.slos.volumes]
@@ -237,7 +237,7 @@ def _comes(problem: pm.Problem, volumes: Ints) -> tuple[Ints, Ints]:
     return row, order[first[row] + np.arange(len(row)) - start[row]]
 
 
-def _on(state: st.State, devices: Ints) -> tuple[Ints, Ints]:
+def _on(state: State, devices: Ints) -> tuple[Ints, Ints]:
     """The volumes with an SLO on devices: (row of the device, which) each."""
     problem = state.problem
     home = state.home[problem.slos.volumes]

@@ -18,15 +18,15 @@ import numpy as np
 
 from serifos.plan import copying
 from serifos.plan.hot import dealing
-from serifos.plan import limits as lm
-from serifos.plan import outcomes as oc
+from serifos.plan import limits
+from serifos.plan import outcomes
 from serifos.plan import plan
 from serifos.plan.problem import Bools
 from serifos.plan.problem import Floats
 from serifos.plan.problem import Ints
-from serifos.plan import quota as qu
+from serifos.plan.quota import Quota
 from serifos.plan.slo import beyond
-from serifos.plan import state as st
+from serifos.plan.state import State
 
 KEPT = f'{plan.BROKEN}is restored'
 EASED = f'{plan.BROKEN}is exceeded by less'
@@ -51,10 +51,10 @@ class Made:
     :ivar why: the reason of each
     """
 
-    state: st.State
-    quota: qu.Quota
+    state: State
+    quota: Quota
     easing: bool
-    steps: list[oc.Step] = dataclasses.field(default_factory=list)
+    steps: list[outcomes.Step] = dataclasses.field(default_factory=list)
     why: list[str] = dataclasses.field(default_factory=list)
 
     def late(self) -> list[int]:
@@ -81,7 +81,7 @@ class Made:
         self.quota = self.quota.after(devices)
 
 
-def steps(state: st.State, quota: qu.Quota, easing: bool) -> Made:
+def steps(state: State, quota: Quota, easing: bool) -> Made:
     """Moves off devices with violated SLOs, until none is left."""
     made, before = Made(state, quota, easing), -1
     while len(made.steps) > before:
@@ -105,18 +105,19 @@ class _Priced:
     :param less_us: µs[n] by which what is seen beyond SLOs falls
     """
 
-    moves: oc.Outcomes
+    moves: outcomes.Outcomes
     fine: Bools
     keeps: Bools
     measured: Bools
     less_us: Floats
 
     @classmethod
-    def of(cls, state: st.State, moves: oc.Outcomes, easing: bool) -> _Priced:
+    def of(cls, state: State, moves: outcomes.Outcomes,
+           easing: bool) -> _Priced:
         touched = beyond.Touched.by(state, moves)
         was, then = touched.excess_us
         keeps = touched.keeps & ~touched.breaks & (
-            was - then > lm.LEAST_GAIN) & np.where(
+            was - then > limits.LEAST_GAIN) & np.where(
                 touched.restores, moves.left_us <= moves.before_us,
                 moves.left_us <= moves.before_us
                 * state.problem.thresholds.keeps[moves.volume])
@@ -127,7 +128,7 @@ class _Priced:
         return cls(moves, fine, keeps, np.where(
             keeps, touched.restores, touched.mends), was - then)
 
-    def best(self, state: st.State, of: Ints | None = None) -> _Priced:
+    def best(self, state: State, of: Ints | None = None) -> _Priced:
         """The best move of each kind ``of`` that may be made, or of all.
 
         Of equals that of the smaller volume.
@@ -154,8 +155,9 @@ def _one_by_one(made: Made) -> None:
             state = made.state
             able = np.flatnonzero(state.able)
             volumes = able[state.problem.device[state.home[able]] == device]
-            best = _Priced.of(state, oc.every(
-                state, volumes, oc.coolest(state)), made.easing).best(state)
+            best = _Priced.of(state, outcomes.every(
+                state, volumes, outcomes.coolest(state)),
+                              made.easing).best(state)
             if not len(best.moves.volume):
                 break
             made.make(best)
@@ -263,8 +265,8 @@ class _Rounds:
         volumes = np.array([v for vs in some for v in vs], np.intp)
         row, column = np.nonzero(dealt[rank] >= 0)
         target = dealt[rank[row], column]
-        fits = oc.fits(state, volumes[row], target)
+        fits = outcomes.fits(state, volumes[row], target)
         row, target = row[fits], target[fits]
-        return _Priced.of(state, oc.outcomes(
+        return _Priced.of(state, outcomes.outcomes(
             state, volumes[row], target), self.made.easing).best(
                 state, rank[row])

@@ -10,11 +10,11 @@ import functools
 import numpy as np
 import numpy.typing as npt
 
-from serifos.facts import cluster as cl
-from serifos.plan.loads import slots as sl
+from serifos.facts.cluster import Volume
+from serifos.plan.loads import slots
 
-Floats = sl.Floats
-Ints = sl.Ints
+Floats = slots.Floats
+Ints = slots.Ints
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -32,7 +32,7 @@ class Slos:
     """
 
     us: Floats
-    models: sl.OverSlots
+    models: slots.OverSlots
     loads: Floats
     tenants: Floats
     home: Ints
@@ -40,7 +40,7 @@ class Slos:
     measured_us: Floats
 
     @classmethod
-    def of(cls, volumes: Sequence[cl.Volume], models: sl.OverSlots,
+    def of(cls, volumes: Sequence[Volume], models: slots.OverSlots,
            loads: Floats, tenants: Floats, home: Ints) -> Slos:
         """The SLOs of volumes in the order of their Loads."""
         return cls(np.array([
@@ -88,7 +88,7 @@ class Slos:
         """
         volumes, seen = self.volumes[which], np.empty(len(which))
         number = int(pools.max(initial=0)) + 1
-        for piece in sl.pieces(len(which), loads.shape[1]):
+        for piece in slots.pieces(len(which), loads.shape[1]):
             every, place = np.unique(
                 row[piece] * number + pools[piece], return_inverse=True)
             seen[piece] = self.models.tenants(

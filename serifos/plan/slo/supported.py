@@ -17,14 +17,15 @@ import dataclasses
 
 import numpy as np
 
-from serifos.facts import cluster as cl
-from serifos.plan import limits as lm
-from serifos.plan.loads import slots as sl
-from serifos.plan import predictions as pr
-from serifos.plan import problem as pm
+from serifos.facts.cluster import Cluster
+from serifos.plan.limits import Limits
+from serifos.plan.loads.slots import pieces
+from serifos.plan.loads.slots import Slots
+from serifos.plan import predictions
+from serifos.plan.problem import Problem
 
-Floats = pr.Floats
-Ints = pr.Ints
+Floats = predictions.Floats
+Ints = predictions.Ints
 
 STEP = 1.05
 """From one load that is tried to the next, for SLOs that are made."""
@@ -55,17 +56,17 @@ class Supported:
     kept_up_to: float | None = None
 
 
-def supported(cluster: cl.Cluster, models: pr.Predictions,
-              limits: lm.Limits, loads: Sequence[float],
+def supported(cluster: Cluster, models: predictions.Predictions,
+              limits: Limits, loads: Sequence[float],
               share: float = 0.99,
-              slots: sl.Slots | None = None) -> list[Supported]:
+              slots: Slots | None = None) -> list[Supported]:
     """The SLOs that each pool with a model can meet, then all of them.
 
     :param loads: each above 0; 1 is what there is
     :param share: of the volumes that stay below, above 0 to 1
     :param slots: what the volumes did; None for what the cluster says
     """
-    view = _View.of(pm.Problem.of(cluster, models, limits, slots))
+    view = _View.of(Problem.of(cluster, models, limits, slots))
     seen = [view.seen_us(load) for load in loads]
     kept, outstanding = view.kept_up_to(), view.outstanding
     slo_us, modelled = view.slo_us, view.problem.modelled
@@ -97,13 +98,13 @@ class _View:
     :param total: float[devices, slots, features]
     """
 
-    problem: pm.Problem
+    problem: Problem
     which: Ints
     pool: Ints
     total: Floats
 
     @classmethod
-    def of(cls, problem: pm.Problem) -> _View:
+    def of(cls, problem: Problem) -> _View:
         here = np.flatnonzero((problem.home >= 0) & problem.active)
         here = here[problem.modelled[problem.home[here]]]
         return cls(problem, here, problem.home[here],
@@ -126,7 +127,7 @@ class _View:
         """
         its = np.arange(len(self.pool)) if which is None else which
         found = np.empty(len(its))
-        for piece in sl.pieces(len(its), self.total.shape[1]):
+        for piece in pieces(len(its), self.total.shape[1]):
             some = its[piece]
             found[piece] = self.problem.models.tenants(
                 self.pool[some], *self._at(load, some))

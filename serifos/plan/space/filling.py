@@ -15,22 +15,23 @@ from __future__ import annotations
 
 import numpy as np
 
-from serifos.facts import cluster as cl
+from serifos.facts.cluster import Pool
 from serifos.plan.affinity import staying
-from serifos.plan import limits as lm
-from serifos.plan import outcomes as oc
+from serifos.plan.limits import LEAST_GAIN
+from serifos.plan.limits import Limits
+from serifos.plan import outcomes
 from serifos.plan.problem import Bools
 from serifos.plan.problem import Ints
-from serifos.plan import quota as qu
+from serifos.plan.quota import Quota
 from serifos.plan.slo import beyond
-from serifos.plan import state as st
+from serifos.plan.state import State
 
 _DAY_S, _HOUR_S = 86400.0, 3600.0
 
 _ROUNDING_GIB = 1e-6
 
 
-def why(pool: cl.Pool, limits: lm.Limits) -> str | None:
+def why(pool: Pool, limits: Limits) -> str | None:
     """That a pool is full within the horizon by its growth, or None."""
     if not limits.growth_gib(pool) or (
             limits.room_gib(pool) >= -_ROUNDING_GIB):
@@ -43,14 +44,14 @@ def why(pool: cl.Pool, limits: lm.Limits) -> str | None:
     return f'{pool.name} is full in {left} by its growth'
 
 
-def steps(state: st.State, quota: qu.Quota) -> tuple[
-        list[oc.Step], list[str], st.State, qu.Quota]:
+def steps(state: State, quota: Quota) -> tuple[
+        list[outcomes.Step], list[str], State, Quota]:
     """Moves off the pools that fill up, the soonest full one first.
 
     :returns: the moves, the reason of each, where they lead, and what is
         left of the quota
     """
-    found: list[oc.Step] = []
+    found: list[outcomes.Step] = []
     reasons: list[str] = []
     if state.problem.limits.capacity_horizon_s is None:
         return found, reasons, state, quota
@@ -66,7 +67,7 @@ def steps(state: st.State, quota: qu.Quota) -> tuple[
     return found, reasons, state, quota
 
 
-def _soonest_first(state: st.State) -> list[tuple[int, str]]:
+def _soonest_first(state: State) -> list[tuple[int, str]]:
     """The pools that fill up and may be left, and why they are."""
     problem, limits = state.problem, state.problem.limits
     pools = problem.cluster.pools
@@ -77,7 +78,7 @@ def _soonest_first(state: st.State) -> list[tuple[int, str]]:
     return [(i, reason) for _, i, reason in sorted(found)]
 
 
-def _best(state: st.State, pool: int) -> oc.Step | None:
+def _best(state: State, pool: int) -> outcomes.Step | None:
     """The smallest volume whose move is enough, else the largest.
 
     Of equals to the pool with the least figure then.
@@ -89,7 +90,8 @@ def _best(state: st.State, pool: int) -> oc.Step | None:
     volumes = np.array([v for v in here.tolist() if _may(state, v)], np.intp)
     if not len(volumes):
         return None
-    moves = oc.every(state, volumes, oc.coolest(state) | _roomiest(state))
+    moves = outcomes.every(state, volumes,
+                           outcomes.coolest(state) | _roomiest(state))
     moves = moves[_harmless(state, moves)]
     if not len(moves.volume):
         return None
@@ -100,28 +102,28 @@ def _best(state: st.State, pool: int) -> oc.Step | None:
     return int(moves.volume[best]), int(moves.target[best])
 
 
-def _may(state: st.State, volume: int) -> bool:
+def _may(state: State, volume: int) -> bool:
     problem = state.problem
     return staying.alone(problem.volumes[volume]) is None and (
         staying.bound(problem.bonds, problem.volumes, volume) is None)
 
 
-def _harmless(state: st.State, moves: oc.Outcomes) -> Bools:
+def _harmless(state: State, moves: outcomes.Outcomes) -> Bools:
     """bool[n]: whether a move slows its target no more than it may."""
     problem = state.problem
     target = problem.device[moves.target]
     level = state.level_us[problem.group[moves.volume]] * (
         1 + problem.thresholds.hot_ratio[target] / 2)
     was = state.figure_us[target]
-    fine = moves.came_us <= (1 + lm.LEAST_GAIN) * np.maximum(
+    fine = moves.came_us <= (1 + LEAST_GAIN) * np.maximum(
         np.maximum(was, moves.before_us), level)
     fine[fine] = ~beyond.breaks(state, moves[fine])
     return fine
 
 
-def _roomiest(state: st.State) -> Bools:
+def _roomiest(state: State) -> Bools:
     """bool[pools]: the :data:`.outcomes.NEAREST` with the most room."""
     found = np.zeros(len(state.room), bool)
     order: Ints = np.argsort(-state.room, kind='stable')
-    found[order[:oc.NEAREST]] = True
+    found[order[:outcomes.NEAREST]] = True
     return found

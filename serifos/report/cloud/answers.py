@@ -7,20 +7,20 @@ from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 
-from serifos.plan.outlook import explaining as ex
-from serifos.plan.outlook import outlook as ol
+from serifos.plan.outlook.explaining import Part
+from serifos.plan.outlook.outlook import Outlook
 from serifos.report.plan import explanation
-from serifos.report.plan import headline as hl
+from serifos.report.plan import headline
 from serifos.report.plan import tables
-from serifos.report.plan import wording as wd
+from serifos.report.plan import wording
 
 _NAMED = 3
 
 Answers = Iterator[tuple[str, str]]
 
 
-def answers(seen: ol.Outlook, short: Mapping[str, str],
-            why: Mapping[str, Sequence[ex.Part]], mode: str,
+def answers(seen: Outlook, short: Mapping[str, str],
+            why: Mapping[str, Sequence[Part]], mode: str,
             last: str, beware: Sequence[str]) -> Answers:
     """(question, answer) each.
 
@@ -45,50 +45,52 @@ def answers(seen: ol.Outlook, short: Mapping[str, str],
         yield 'What speaks against these figures?', ' '.join(beware)
 
 
-def _slow(seen: ol.Outlook, short: Mapping[str, str]) -> str:
+def _slow(seen: Outlook, short: Mapping[str, str]) -> str:
     planned = [each for each in seen.pools if each.planned]
     if not planned:
         return 'Nothing is known of it: no pool has a model.'
-    said = hl.trouble(seen)
+    said = headline.trouble(seen)
     hot = [each for each in planned if each.before.hot] or planned[:1]
-    shows = wd.several([f'{short[each.pool.name]} shows '
-                        f'{wd.ms(each.before.latency_us)} ms'
-                        for each in hot], _NAMED)
+    shows = wording.several([f'{short[each.pool.name]} shows '
+                             f'{wording.ms(each.before.latency_us)} ms'
+                             for each in hot], _NAMED)
     return (f'Yes, {said}: {shows}.' if said else
             'No: no pool is hot and no SLO is violated. Of all pools the '
             f'slowest, {shows}.')
 
 
-def _who(parts: Sequence[ex.Part], seen: ol.Outlook) -> str:
+def _who(parts: Sequence[Part], seen: Outlook) -> str:
     first = parts[0].volume
-    return (f'{wd.volume(first, seen.shared_names)} has '
-            f'{wd.facts(first)}.')
+    return (f'{wording.volume(first, seen.shared_names)} has '
+            f'{wording.facts(first)}.')
 
 
-def _moved(seen: ol.Outlook, short: Mapping[str, str], mode: str) -> str:
+def _moved(seen: Outlook, short: Mapping[str, str], mode: str) -> str:
     if not seen.plan.moves:
         return 'Nothing. ' + mode
-    said = [(wd.name(move.volume) if one is None
-             else wd.volume(one, seen.shared_names))
-            + f' from {short.get(move.source, wd.pool(move.source))} to '
-            + short.get(move.target, wd.pool(move.target))
+    said = [(wording.name(move.volume) if one is None
+             else wording.volume(one, seen.shared_names))
+            + f' from {short.get(move.source, wording.pool(move.source))} to '
+            + short.get(move.target, wording.pool(move.target))
             for move, one in zip(seen.plan.moves, seen.volumes)]
-    return (f'{wd.count(len(said), "volume")}: '
-            f'{wd.several(said, _NAMED)}. {mode}')
+    return (f'{wording.count(len(said), "volume")}: '
+            f'{wording.several(said, _NAMED)}. {mode}')
 
 
-def _cost(seen: ol.Outlook, short: Mapping[str, str]) -> str:
+def _cost(seen: Outlook, short: Mapping[str, str]) -> str:
     if not seen.plan.moves:
         return 'Nothing.'
-    return ' '.join([hl.price(seen), *hl.shortcomings(seen, short)])
+    return ' '.join([headline.price(seen),
+                     *headline.shortcomings(seen, short)])
 
 
-def _stays(seen: ol.Outlook, short: Mapping[str, str]) -> str:
+def _stays(seen: Outlook, short: Mapping[str, str]) -> str:
     said = [tables.frozen(seen) or 'All load may be moved.']
     for each in seen.staying[:1]:
         said.append(
-            f'On {short.get(each.pools[0], wd.pool(each.pools[0]))}, such as '
-            f'{wd.volume(each.example, seen.shared_names)}: {each.kind.text}'
+            f'On {short.get(each.pools[0], wording.pool(each.pools[0]))}, '
+            f'such as {wording.volume(each.example, seen.shared_names)}: '
+            f'{each.kind.text}'
             + (f' (what changes it: {each.kind.mend})' if each.kind.mend
                else '') + '.')
     return ' '.join(said)

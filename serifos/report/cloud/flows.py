@@ -9,12 +9,12 @@ import dataclasses
 import textwrap
 
 from serifos.plan import copying
-from serifos.plan.outlook import outlook as ol
-from serifos.plan import plan as pl
-from serifos.report import drawing as dw
+from serifos.plan.outlook.outlook import Outlook
+from serifos.plan.plan import Move
+from serifos.report import drawing
 from serifos.report import page
 from serifos.report.plan import tables
-from serifos.report.plan import wording as wd
+from serifos.report.plan import wording
 
 _FLOWS = 20
 _HIGH, _LEFT, _RIGHT = 44, 34.0, 66.0
@@ -41,7 +41,7 @@ class _Flow:
             else f', {copying.duration(self.copy_s)}')
 
 
-def section(seen: ol.Outlook, short: Mapping[str, str]
+def section(seen: Outlook, short: Mapping[str, str]
             ) -> Iterable[page.Section]:
     """The moves as a drawing and a table; nothing where there are none."""
     moves = seen.plan.moves
@@ -50,11 +50,11 @@ def section(seen: ol.Outlook, short: Mapping[str, str]
     flows = sorted(_flows(moves), key=lambda flow: -flow.gib)
     shown = flows[:_FLOWS]
     more = sum(flow.moves for flow in flows[_FLOWS:])
-    notes = [f'{wd.count(len(moves), "move")}, {seen.gib:,.6g} GiB'
+    notes = [f'{wording.count(len(moves), "move")}, {seen.gib:,.6g} GiB'
              + ('' if seen.copy_s is None
                 else f', about {copying.duration(seen.copy_s)}') + '.']
     if more:
-        notes.append(f'{wd.count(more, "move")} between other pools '
+        notes.append(f'{wording.count(more, "move")} between other pools '
                      f'{"is" if more == 1 else "are"} not drawn.')
     listed = tables.of_moves(seen, short)
     if len(listed.rows) < len(moves):
@@ -67,8 +67,8 @@ def section(seen: ol.Outlook, short: Mapping[str, str]
                        [_figure(shown, short)], [listed])
 
 
-def _flows(moves: Iterable[pl.Move]) -> list[_Flow]:
-    pairs: dict[tuple[str, str], list[pl.Move]] = {}
+def _flows(moves: Iterable[Move]) -> list[_Flow]:
+    pairs: dict[tuple[str, str], list[Move]] = {}
     for move in moves:
         pairs.setdefault((move.source, move.target), []).append(move)
     found = []
@@ -85,7 +85,7 @@ def _figure(flows: list[_Flow], short: Mapping[str, str]) -> str:
     sources = list(dict.fromkeys(flow.source for flow in flows))
     targets = list(dict.fromkeys(flow.target for flow in flows))
     called = {name: textwrap.wrap(
-        short.get(name, wd.pool(name)), _NAME, break_on_hyphens=False)
+        short.get(name, wording.pool(name)), _NAME, break_on_hyphens=False)
         for name in (*sources, *targets)}
     high = (_HIGH + _LINE * (max(map(len, called.values())) - 1)) * max(
         len(sources), len(targets))
@@ -103,14 +103,14 @@ def _figure(flows: list[_Flow], short: Mapping[str, str]) -> str:
         middle = (_LEFT + _RIGHT) / 2
         title = (f'{short.get(flow.source, flow.source)} → '
                  f'{short.get(flow.target, flow.target)}: '
-                 f'{wd.count(flow.moves, "volume")}, {flow.words()}')
-        drawn.append(dw.element(
-            'path', dw.element('title', dw.escaped(title)),
+                 f'{wording.count(flow.moves, "volume")}, {flow.words()}')
+        drawn.append(drawing.element(
+            'path', drawing.element('title', drawing.escaped(title)),
             d=f'M{_LEFT} {y:.2f}C{middle} {y:.2f} {middle} {z:.2f} '
               f'{_RIGHT} {z:.2f}', fill='none', stroke_width=width,
             stroke_opacity=0.55, vector_effect='non-scaling-stroke',
             style='stroke: var(--blue)'))
-    curves = dw.element(
+    curves = drawing.element(
         'svg', *drawn, viewBox='0 0 100 100', preserveAspectRatio='none',
         width='100%', height='100%')
     names = [
@@ -120,10 +120,10 @@ def _figure(flows: list[_Flow], short: Mapping[str, str]) -> str:
         *(_end(called[name], [
             flow for flow in flows if flow.target == name], to[name],
             _RIGHT + 1, 'start') for name in targets)]
-    return dw.figure(
+    return drawing.figure(
         'From the pool on the left to that on the right; the wider, the more '
         'GiB. Minutes are those of the copies, one after another.',
-        dw.picture(f'Moves: {said}', high, curves, *names))
+        drawing.picture(f'Moves: {said}', high, curves, *names))
 
 
 def _places(names: list[str], high: float) -> dict[str, float]:
@@ -141,6 +141,7 @@ def _end(name: list[str], its: list[_Flow], y: float, x: float,
             each for each in times if each is not None))
     first = y - 2 - _LINE * (len(name) - 1) / 2
     return ''.join([
-        *(dw.text(line, x, first + _LINE * i, anchor)
+        *(drawing.text(line, x, first + _LINE * i, anchor)
           for i, line in enumerate(name)),
-        dw.text(whole.words(), x, first + _LINE * len(name), anchor, 'soft')])
+        drawing.text(whole.words(), x, first + _LINE * len(name), anchor,
+                     'soft')])

@@ -7,11 +7,12 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
 
-from serifos.facts import cluster as cl
-from serifos.facts import journal as jn
-from serifos.facts import pool_errors as pe
-from serifos.plan.outlook import explaining as ex
-from serifos.plan.outlook import outlook as ol
+from serifos.facts.cluster import Cluster
+from serifos.facts.journal import Entry
+from serifos.facts.pool_errors import Hours
+from serifos.plan.outlook.explaining import Heat
+from serifos.plan.outlook.explaining import Part
+from serifos.plan.outlook.outlook import Outlook
 from serifos.plan.outlook import type_slos
 from serifos.report.cloud import answers
 from serifos.report.cloud import flows
@@ -21,8 +22,8 @@ from serifos.report.cloud import staying
 from serifos.report import page
 from serifos.report.plan import beware
 from serifos.report.plan import explanation
-from serifos.report.plan import headline as hl
-from serifos.report.plan import wording as wd
+from serifos.report.plan import headline
+from serifos.report.plan import wording
 
 _VOLUMES = 8
 
@@ -31,8 +32,8 @@ _VOLUMES = 8
 class Explained:
     """A pool that is explained, with its active volumes."""
 
-    heat: ex.Heat | None
-    parts: Sequence[ex.Part]
+    heat: Heat | None
+    parts: Sequence[Part]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -51,12 +52,12 @@ class Facts:
     :param doing: what the balancer does, after the other sections
     """
 
-    cluster: cl.Cluster
-    seen: ol.Outlook
+    cluster: Cluster
+    seen: Outlook
     explained: Mapping[str, Explained]
     slos: Sequence[type_slos.TypeSlo]
-    hours: pe.Hours
-    entries: Sequence[jn.Entry]
+    hours: Hours
+    entries: Sequence[Entry]
     mode: str
     last: str
     age_s: float | None
@@ -71,17 +72,17 @@ def render(facts: Facts) -> str:
     :raises ToolError: where Jinja2 is not installed
     """
     seen = facts.seen
-    short = wd.pools(each.pool.name for each in seen.pools)
-    names = wd.volumes(facts.cluster)
+    short = wording.pools(each.pool.name for each in seen.pools)
+    names = wording.volumes(facts.cluster)
     order = [each.pool.name for each in sorted(
         seen.pools, key=lambda each: each.pool.name not in seen.touched)]
     slowest = [each.pool.name for each in seen.pools]
     return page.render(
         'The cloud and its plan',
-        f'{wd.count(len(facts.cluster.pools), "pool")}, '
-        f'{wd.count(len(facts.cluster.volumes), "volume")}, observed at '
+        f'{wording.count(len(facts.cluster.pools), "pool")}, '
+        f'{wording.count(len(facts.cluster.volumes), "volume")}, observed at '
         f'{facts.cluster.observed_at or "an unknown time"}. '
-        f'{hl.basis(seen)}',
+        f'{headline.basis(seen)}',
         [pools.section(seen, short),
          *_why(facts, short),
          *flows.section(seen, short),
@@ -91,7 +92,7 @@ def render(facts: Facts) -> str:
              [*facts.explained, *order, *slowest])), short, facts.at),
          past.achieved(facts.entries, short, names),
          *facts.doing],
-        verdict=hl.headline(seen, short),
+        verdict=headline.headline(seen, short),
         answers=[*answers.answers(
             seen, short, {name: its.parts
                           for name, its in facts.explained.items()},

@@ -7,19 +7,19 @@ from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
 
-from serifos.plan.outlook import outlook as ol
-from serifos.plan.outlook import staying as st
+from serifos.plan.outlook.outlook import Outlook
+from serifos.plan.outlook.staying import Staying
 from serifos.plan.outlook import type_slos
-from serifos.report import drawing as dw
+from serifos.report import drawing
 from serifos.report import page
 from serifos.report.plan import tables
-from serifos.report.plan import wording as wd
+from serifos.report.plan import wording
 from serifos.report import table
 
 _KINDS, _TYPES = 12, 20
 
 
-def section(seen: ol.Outlook,
+def section(seen: Outlook,
             short: Mapping[str, str]) -> Iterable[page.Section]:
     """Frozen load by reason, and the refusals of the plan."""
     if not seen.staying and not seen.frozen:
@@ -31,27 +31,27 @@ def section(seen: ol.Outlook,
     yield page.Section(
         'What stays, and why', ' '.join(filter(None, [
             tables.frozen(seen),
-            f'{wd.count(more, "rarer reason")} of volumes on slow pools '
+            f'{wording.count(more, "rarer reason")} of volumes on slow pools '
             f'{"is" if more == 1 else "are"} left out of the table.'
             if more > 0 else ''])), charts,
         [tables.of_staying(seen.staying[:_KINDS], short, seen.shared_names)]
         if seen.staying else [])
 
 
-def _frozen(held: Sequence[st.Staying]) -> str:
+def _frozen(held: Sequence[Staying]) -> str:
     most = sorted(held, key=lambda each: -each.share)
-    scale = dw.Scale(100.0)
+    scale = drawing.Scale(100.0)
 
     def row(name: str, share: float, volumes: int) -> str:
-        value = f'{table.percent(share, ".0f")}, ' + wd.count(
+        value = f'{table.percent(share, ".0f")}, ' + wording.count(
             volumes, 'volume')
-        return dw.row(name, dw.picture(
-            f'{name}: {value}', 22, scale.grid(0, 22), dw.bar(
+        return drawing.row(name, drawing.picture(
+            f'{name}: {value}', 22, scale.grid(0, 22), drawing.bar(
                 0, 4, scale(100 * share), 14, 'purple', f'{name}: {value}')),
             value, 'reasons')
 
     rest = most[_KINDS:]
-    return dw.figure(
+    return drawing.figure(
         'Load that may not be moved at all, by reason: percent of the '
         'outstanding I/Os of all volumes.',
         *(row(each.kind.text, each.share, each.volumes)
@@ -70,13 +70,13 @@ def slos(every: Sequence[type_slos.TypeSlo]) -> page.Section:
         (each.volumes, each.violated[0], each.forecast[0])
         for each in every)))
     return page.Section(
-        'SLOs', f'{violated:,} of {wd.count(number, "SLO")} '
+        'SLOs', f'{violated:,} of {wording.count(number, "SLO")} '
         f'{"is" if violated == 1 else "are"} violated, as measured; '
         f'{forecast:,} more {"is" if forecast == 1 else "are"} forecast to '
         'be.', tables=[table.Table(
             ('type', 'SLO, ms', 'volumes', 'violated now', 'after the plan',
              'forecast now', 'after the plan'),
-            [(wd.name(each.volume_type or 'without a type'),
+            [(wording.name(each.volume_type or 'without a type'),
               each.most_us / 1e3, each.volumes, *each.violated,
               *each.forecast) for each in every[:_TYPES]],
             'SLOs by the type of the volume' + (

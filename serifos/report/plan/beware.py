@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from collections.abc import Mapping
 
 from serifos.plan import copying
-from serifos.plan.outlook import outlook as ol
-from serifos.report.plan import wording as wd
+from serifos.plan.outlook.outlook import Outlook
+from serifos.plan.outlook.outlook import PoolOutlook
+from serifos.report.plan import wording
 
 
-def warnings(seen: ol.Outlook, short: Mapping[str, str],
+def warnings(seen: Outlook, short: Mapping[str, str],
              age_s: float | None, stale_s: float) -> Iterator[str]:
     """The sentences.
 
@@ -27,15 +28,15 @@ def warnings(seen: ol.Outlook, short: Mapping[str, str],
     outside = [short[each.pool.name] for each in seen.pools
                if _outside(each)]
     if outside:
-        yield (f'{wd.count(len(outside), "pool")} of '
+        yield (f'{wording.count(len(outside), "pool")} of '
                f'{len(seen.pools):,} {"is" if len(outside) == 1 else "are"} '
                'loaded beyond what the models were trained on '
-               f'({wd.several(outside)}): those marked * are compared by '
+               f'({wording.several(outside)}): those marked * are compared by '
                'the upper ends of their intervals.')
     yield from seen.plan.notes
 
 
-def _left_out(seen: ol.Outlook, short: Mapping[str, str]) -> Iterator[str]:
+def _left_out(seen: Outlook, short: Mapping[str, str]) -> Iterator[str]:
     for what, pools in (
             ('without a model', [each for each in seen.pools
                                  if not each.planned]),
@@ -46,12 +47,12 @@ def _left_out(seen: ol.Outlook, short: Mapping[str, str]) -> Iterator[str]:
         names = [short[each.pool.name] + (
             '' if each.pool.state == 'up' else f' ({each.pool.state})')
             for each in pools]
-        yield (f'{wd.count(len(pools), "pool")} {what}, with '
-               f'{wd.count(sum(each.volumes for each in pools), "volume")}, '
-               f'{"is" if len(pools) == 1 else "are"} neither source nor '
-               f'target: {wd.several(names)}.')
+        yield (f'{wording.count(len(pools), "pool")} {what}, with '
+               + wording.count(sum(each.volumes for each in pools), 'volume')
+               + f', {"is" if len(pools) == 1 else "are"} neither source nor '
+               f'target: {wording.several(names)}.')
 
 
-def _outside(each: ol.PoolOutlook) -> bool:
+def _outside(each: PoolOutlook) -> bool:
     return any(side.expected is not None and side.expected.outside
                for side in (each.before, each.after))

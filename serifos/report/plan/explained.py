@@ -8,10 +8,10 @@ from collections.abc import Sequence
 import dataclasses
 from typing import Any
 
-from serifos.facts import hot_by as hb
+from serifos.facts import hot_by
 from serifos.facts import reason
-from serifos.plan.outlook import explaining as ex
-from serifos.plan.outlook import outlook as ol
+from serifos.plan.outlook import explaining
+from serifos.plan.outlook.outlook import Outlook
 
 SCHEMA = 'serifos-explanation/1'
 
@@ -23,8 +23,8 @@ VOLUMES = ('volume', 'name', 'outstanding', 'share', 'busy_us', 'without_us',
 """Of a document of an active volume of a pool."""
 
 
-def pool(seen: ol.Outlook, name: str, heat: ex.Heat | None,
-         parts: Sequence[ex.Part]) -> dict[str, Any]:
+def pool(seen: Outlook, name: str, heat: explaining.Heat | None,
+         parts: Sequence[explaining.Part]) -> dict[str, Any]:
     """A ``serifos-explanation/1`` document of a pool.
 
     The parameters are those of :func:`.explanation.pool`.
@@ -34,7 +34,7 @@ def pool(seen: ol.Outlook, name: str, heat: ex.Heat | None,
     return {
         'schema': SCHEMA, 'explains': 'pool', 'pool': name,
         'window_s': seen.plan.window_s, 'hot_by': seen.hot_by,
-        'busy': seen.hot_by == hb.BUSY,
+        'busy': seen.hot_by == hot_by.BUSY,
         'volumes': its.volumes, 'active': its.active, 'seen_us': its.seen_us,
         'frozen': its.frozen, **{
             when: {**dataclasses.asdict(side), 'broken': side.broken}
@@ -43,7 +43,7 @@ def pool(seen: ol.Outlook, name: str, heat: ex.Heat | None,
         'active_volumes': [_part(part, goes) for part in parts]}
 
 
-def volume(seen: ol.Outlook, part: ex.Part) -> dict[str, Any]:
+def volume(seen: Outlook, part: explaining.Part) -> dict[str, Any]:
     """The same of a volume.
 
     :param seen: the plan of now
@@ -56,11 +56,11 @@ def volume(seen: ol.Outlook, part: ex.Part) -> dict[str, Any]:
         'goals': [*map(_goal, part.goals)]}
 
 
-def _goes(seen: ol.Outlook) -> dict[str, str]:
+def _goes(seen: Outlook) -> dict[str, str]:
     return {move.volume: move.target for move in seen.plan.moves}
 
 
-def _part(part: ex.Part, goes: Mapping[str, str]) -> dict[str, Any]:
+def _part(part: explaining.Part, goes: Mapping[str, str]) -> dict[str, Any]:
     return {
         'volume': part.volume.id, 'name': part.volume.name,
         'outstanding': part.outstanding, 'share': part.share,
@@ -70,7 +70,7 @@ def _part(part: ex.Part, goes: Mapping[str, str]) -> dict[str, Any]:
         'best': _goal(part.goals[0]) if part.goals else None}
 
 
-def _goal(goal: ex.Goal) -> dict[str, Any]:
+def _goal(goal: explaining.Goal) -> dict[str, Any]:
     return {**dataclasses.asdict(goal), 'code': _code(goal.why)}
 
 

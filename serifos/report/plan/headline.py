@@ -10,15 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from collections.abc import Mapping
 
-from serifos.facts import hot_by as hb
+from serifos.facts import hot_by
 from serifos.plan.asked import undo
 from serifos.plan import copying
 from serifos.plan import evacuate
-from serifos.plan.outlook import outlook as ol
-from serifos.report.plan import wording as wd
+from serifos.plan.outlook.outlook import Outlook
+from serifos.report.plan import wording
 
 
-def headline(seen: ol.Outlook, short: Mapping[str, str]) -> str:
+def headline(seen: Outlook, short: Mapping[str, str]) -> str:
     """What the plan comes to.
 
     :param short: pool → the name that people call it
@@ -29,18 +29,18 @@ def headline(seen: ol.Outlook, short: Mapping[str, str]) -> str:
         _relief(seen, short), _restored(seen), price(seen))))
 
 
-def price(seen: ol.Outlook) -> str:
+def price(seen: Outlook) -> str:
     """What a plan of at least one move costs."""
     took, moves, wait = seen.copy_s, len(seen.plan.moves), seen.meanwhile_us
     return f'{seen.gib:,.6g} GiB copied' + (
         '' if took is None else f' in about {copying.duration(took)}'
     ) + (f' by {moves:,} moves, one after another' if moves > 1 else '') + (
         '.' if wait is None else
-        f'; tenants there wait up to {wd.ms(wait)} ms meanwhile.'
+        f'; tenants there wait up to {wording.ms(wait)} ms meanwhile.'
     ) + _worth(seen)
 
 
-def _worth(seen: ol.Outlook) -> str:
+def _worth(seen: Outlook) -> str:
     """GiB for what they bring, a sentence; empty where it is nothing."""
     before, after = violated(seen)
     less_us = sum(was - then for was, then in (
@@ -52,66 +52,69 @@ def _worth(seen: ol.Outlook) -> str:
     return f' GiB copied: {", ".join(parts)}.' * bool(parts)
 
 
-def basis(seen: ol.Outlook) -> str:
+def basis(seen: Outlook) -> str:
     """By what its pools are judged, in a sentence."""
     window_s = seen.plan.window_s
     if not window_s:
         return ('Judged by the present alone, as volumes are used now'
                 + by(seen) + '.')
-    return (f'Judged by {wd.window(window_s)}: predicted latencies are means '
-            'over them' + by(seen) + '.')
+    return (
+        f'Judged by {wording.window(window_s)}: predicted latencies are means '
+        'over them' + by(seen) + '.')
 
 
-def by(seen: ol.Outlook) -> str:
+def by(seen: Outlook) -> str:
     """What pools are hot by, where that is not what the tables show."""
-    return '' if seen.hot_by == hb.LATENCY else (
-        f'; pools are hot by {hb.NAMES[seen.hot_by]}')
+    return '' if seen.hot_by == hot_by.LATENCY else (
+        f'; pools are hot by {hot_by.NAMES[seen.hot_by]}')
 
 
-def _relief(seen: ol.Outlook, short: Mapping[str, str]) -> str:
+def _relief(seen: Outlook, short: Mapping[str, str]) -> str:
     faster = seen.relieved
     if not faster:
-        return f'{wd.count(len(seen.plan.moves), "volume")} moved'
+        return f'{wording.count(len(seen.plan.moves), "volume")} moved'
     first, more = faster[0], len(faster) - 1
-    return (f'{short[first.pool.name]} {wd.change(*first.latencies_us)} ms'
-            + (f' and {wd.count(more, "other pool")} faster' if more else ''))
+    return (
+        f'{short[first.pool.name]} {wording.change(*first.latencies_us)} ms'
+        + (f' and {wording.count(more, "other pool")} faster' if more else ''))
 
 
-def _restored(seen: ol.Outlook) -> str:
+def _restored(seen: Outlook) -> str:
     """The violations of SLOs that end, measured ones and forecasts apart."""
     parts = []
     for (before, after), noun, end in (
             (violated(seen), 'SLO violation', 'restored'),
             (forecast(seen), 'forecast SLO violation', 'avoided')):
         if before > after:
-            parts.append(f'{before - after:,} of {wd.count(before, noun)} '
-                         f'{end}')
+            parts.append(
+                f'{before - after:,} of {wording.count(before, noun)} '
+                f'{end}')
     return ', '.join(parts)
 
 
-def violated(seen: ol.Outlook) -> tuple[int, int]:
+def violated(seen: Outlook) -> tuple[int, int]:
     """SLOs that are measured to be violated, before and after."""
     return (sum(each.before.violated for each in seen.pools),
             sum(each.after.violated for each in seen.pools))
 
 
-def forecast(seen: ol.Outlook) -> tuple[int, int]:
+def forecast(seen: Outlook) -> tuple[int, int]:
     """The others that are predicted to be, before and after."""
     return (sum(each.before.forecast for each in seen.pools),
             sum(each.after.forecast for each in seen.pools))
 
 
-def _nothing(seen: ol.Outlook, short: Mapping[str, str]) -> str:
+def _nothing(seen: Outlook, short: Mapping[str, str]) -> str:
     if seen.plan.planner in (evacuate.NAME, undo.NAME):
         stay = sum(each.volumes for each in seen.staying)
         return 'There is nothing to move.' if not stay else (
-            f'{wd.count(stay, "volume")} cannot be moved, for the reasons '
-            'below.')
+            f'{wording.count(stay, "volume")} cannot be moved, for the '
+            'reasons below.')
     planned = [each for each in seen.pools if each.planned]
     if not planned:
         return 'Nothing can be planned: no pool has a model.'
     slowest = (f'{short[planned[0].pool.name]}, shows '
-               f'{wd.ms(planned[0].before.latency_us)} ms')
+               f'{wording.ms(planned[0].before.latency_us)} ms')
     why = trouble(seen)
     if not why:
         return ('Nothing has to be moved: no pool is hot and no SLO is '
@@ -120,14 +123,14 @@ def _nothing(seen: ol.Outlook, short: Mapping[str, str]) -> str:
             f'pool, {slowest}. What holds it is listed below.')
 
 
-def trouble(seen: ol.Outlook) -> str:
+def trouble(seen: Outlook) -> str:
     """How many pools are hot and how many SLOs violated, a clause.
 
     Empty where there are none.
     """
     hot = sum(each.before.hot for each in seen.pools)
     return ' and '.join(
-        f'{wd.count(number, noun)} {"is" if number == 1 else "are"} {how}'
+        f'{wording.count(number, noun)} {"is" if number == 1 else "are"} {how}'
         for number, noun, how in (
             (hot, 'pool', 'hot'),
             (violated(seen)[0], 'SLO', 'violated'),
@@ -135,7 +138,7 @@ def trouble(seen: ol.Outlook) -> str:
         if number)
 
 
-def shortcomings(seen: ol.Outlook, short: Mapping[str, str]
+def shortcomings(seen: Outlook, short: Mapping[str, str]
                  ) -> Iterator[str]:
     """What the plan does not bring, a sentence each."""
     plan = seen.plan
@@ -144,35 +147,37 @@ def shortcomings(seen: ol.Outlook, short: Mapping[str, str]
     for (was, left), noun in ((violated(seen), 'SLO violation'),
                               (forecast(seen), 'forecast SLO violation')):
         if left:
-            yield (f'{left:,} of {wd.count(was, noun)} '
+            yield (f'{left:,} of {wording.count(was, noun)} '
                    f'{"stays" if left == 1 else "stay"}.' if left <= was else
-                   f'{wd.count(left, noun)} afterwards, {was:,} now.')
+                   f'{wording.count(left, noun)} afterwards, {was:,} now.')
     hot = int(plan.hot_pools.after)
     if hot:
-        yield (f'{wd.count(hot, "pool")} {"is" if hot == 1 else "are"} hot '
-               f'afterwards, {int(plan.hot_pools.before):,} now.')
+        yield (
+            f'{wording.count(hot, "pool")} {"is" if hot == 1 else "are"} hot '
+            f'afterwards, {int(plan.hot_pools.before):,} now.')
     slowest = next((each for each in seen.pools if each.planned), None)
     if slowest is not None and slowest.pool.name not in seen.touched:
         yield (f'The slowest pool, {short[slowest.pool.name]} with '
-               f'{wd.ms(slowest.before.latency_us)} ms, is not touched.')
+               f'{wording.ms(slowest.before.latency_us)} ms, is not touched.')
     mean = plan.mean_us
     if mean.after > mean.before * (1 + 1e-9):
         yield ('The mean over all pools rises, '
-               f'{wd.change(mean.before, mean.after)} ms.')
+               f'{wording.change(mean.before, mean.after)} ms.')
     unsure = [each for each in seen.relieved if each.within_interval]
     for each in unsure[:1]:
         assert each.before.expected is not None
-        more = (f' So it is of {wd.count(len(unsure) - 1, "other pool")}.'
+        more = (f' So it is of {wording.count(len(unsure) - 1, "other pool")}.'
                 if len(unsure) > 1 else '')
         yield (f'What {short[each.pool.name]} gains lies within the 90 % '
-               f'interval of its model, {wd.ms(each.before.expected.low_us)} '
-               f'to {wd.ms(each.before.expected.high_us)} ms now: it may not '
-               f'be seen.{more}')
+               'interval of its model, '
+               f'{wording.ms(each.before.expected.low_us)} to '
+               f'{wording.ms(each.before.expected.high_us)} ms now: it may '
+               f'not be seen.{more}')
     slower = seen.slower
     if slower:
         worst = slower[0]
-        yield (f'{wd.count(len(slower), "pool")} '
+        yield (f'{wording.count(len(slower), "pool")} '
                f'{"gets" if len(slower) == 1 else "get"} slower'
                + (', by most ' if len(slower) > 1 else ': ')
                + f'{short[worst.pool.name]} '
-               f'{wd.change(*worst.latencies_us)} ms.')
+               f'{wording.change(*worst.latencies_us)} ms.')

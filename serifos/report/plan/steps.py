@@ -5,12 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from serifos.plan import plan as pl
-from serifos.report.plan import wording as wd
+from serifos.plan.plan import Move
+from serifos.report.plan import wording
 from serifos.report import table
 
 
-def text(steps: Sequence[pl.Move]) -> str:
+def text(steps: Sequence[Move]) -> str:
     """Moves alone."""
     qemu = any(move.qemu_us is not None for move in steps)
     return table.as_text(table.Table(
@@ -18,7 +18,8 @@ def text(steps: Sequence[pl.Move]) -> str:
          'source, ms', 'target, ms', 'why'),
         [(move.volume, move.source, move.target, float(move.size_gib),
           None if move.copy_s is None else move.copy_s / 60,
-          *[f'{wd.ms(move.volume_us)}, {wd.ms(move.qemu_us)}'] * qemu,
+          *[f'{wording.ms(move.volume_us)}, {wording.ms(move.qemu_us)}']
+          * qemu,
           _step(move.source_before_us, move.source_during_us,
                 move.source_after_us),
           _step(move.target_before_us, move.target_during_us,
@@ -30,5 +31,5 @@ def text(steps: Sequence[pl.Move]) -> str:
 def _step(before_us: float | None, during_us: float | None,
           after_us: float | None) -> str:
     """Before, while the volume is copied where that is known, and after."""
-    during = '' if during_us is None else f' → ({wd.ms(during_us)})'
-    return f'{wd.ms(before_us)}{during} → {wd.ms(after_us)}'
+    during = '' if during_us is None else f' → ({wording.ms(during_us)})'
+    return f'{wording.ms(before_us)}{during} → {wording.ms(after_us)}'

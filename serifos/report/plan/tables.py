@@ -9,12 +9,14 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 import textwrap
 
-from serifos.facts import cluster as cl
-from serifos.facts import hot_by as hb
-from serifos.plan.outlook import outlook as ol
-from serifos.plan.outlook import staying as st
-from serifos.plan import plan as pl
-from serifos.report.plan import wording as wd
+from serifos.facts.cluster import Volume
+from serifos.facts.hot_by import BUSY
+from serifos.facts.hot_by import READ_P99
+from serifos.facts.hot_by import WRITE_P99
+from serifos.plan.outlook import outlook
+from serifos.plan.outlook.staying import Staying
+from serifos.plan.plan import Move
+from serifos.report.plan import wording
 from serifos.report import table
 
 ALL, SLOWEST, MOST = 40, 10, 30
@@ -26,19 +28,19 @@ _MOVES, _KINDS, _HELD = 20, 12, 5
 _HOT = 'hot pool'
 
 _FIGURES = {
-    hb.BUSY: ('busy, %', 'busy: the part of its time for which its device '
-              'works. hot: busy '),
-    hb.READ_P99: ('read p99', 'read p99: the 99th percentile of reads, '
-                  'predicted. hot: read p99 '),
-    hb.WRITE_P99: ('write p99', 'write p99: the 99th percentile of writes, '
-                   'predicted. hot: write p99 ')}
+    BUSY: ('busy, %', 'busy: the part of its time for which its device '
+           'works. hot: busy '),
+    READ_P99: ('read p99', 'read p99: the 99th percentile of reads, '
+               'predicted. hot: read p99 '),
+    WRITE_P99: ('write p99', 'write p99: the 99th percentile of writes, '
+                'predicted. hot: write p99 ')}
 """What pools are hot by, where it has a column of its own: its name, and
 what stands below the table."""
 
 _ALWAYS = 7  # columns
 
 
-def pools(seen: ol.Outlook) -> Iterator[str]:
+def pools(seen: outlook.Outlook) -> Iterator[str]:
     """The pools before and after, the slowest first."""
     shown = chosen(seen)
     yield table.as_text(of_pools(seen, shown))
@@ -47,14 +49,15 @@ def pools(seen: ol.Outlook) -> Iterator[str]:
         names = {each.pool.name for each in shown}
         others = [each for each in seen.pools if each.pool.name not in names]
         touched = sum(each.pool.name in seen.touched for each in others)
-        yield (f'and {wd.count(more, "other pool")}, {touched:,} of them '
+        yield (f'and {wording.count(more, "other pool")}, {touched:,} of them '
                'touched by the plan; at most '
-               f'{wd.ms(max(each.latencies_us[0] for each in others))} ms '
-               f'now, {wd.ms(max(each.latencies_us[1] for each in others))} '
+               f'{wording.ms(max(each.latencies_us[0] for each in others))} '
+               'ms now, '
+               f'{wording.ms(max(each.latencies_us[1] for each in others))} '
                'after.')
 
 
-def of_pools(seen: ol.Outlook, shown: Sequence[ol.PoolOutlook]
+def of_pools(seen: outlook.Outlook, shown: Sequence[outlook.PoolOutlook]
              ) -> table.Table:
     """A row for each of these pools."""
     column, meaning = _FIGURES.get(seen.hot_by, ('', 'hot: '))
@@ -75,10 +78,10 @@ def of_pools(seen: ol.Outlook, shown: Sequence[ol.PoolOutlook]
             + '; violated: SLOs, as measured; forecast: other SLOs that are '
             'predicted to be violated; frozen: part of its load that may not '
             'be moved at all.',
-            wd.WIDTH))
+            wording.WIDTH))
 
 
-def chosen(seen: ol.Outlook) -> list[ol.PoolOutlook]:
+def chosen(seen: outlook.Outlook) -> list[outlook.PoolOutlook]:
     """The pools that are shown, the slowest first."""
     if len(seen.pools) <= ALL:
         return [*seen.pools]
@@ -93,13 +96,14 @@ def chosen(seen: ol.Outlook) -> list[ol.PoolOutlook]:
     return [each for each in seen.pools if each.pool.name in shown]
 
 
-def _pool(each: ol.PoolOutlook, hot_by: str) -> tuple[object, ...]:
+def _pool(each: outlook.PoolOutlook, hot_by: str) -> tuple[object, ...]:
     was, then = each.before, each.after
     interval = '–' if was.expected is None else (
-        f'{wd.ms(was.expected.low_us)} to {wd.ms(was.expected.high_us)}')
-    return (wd.pool(each.pool.name), f'{each.active}/{each.volumes}',
-            wd.ms(each.seen_us), _marked(was), interval, _marked(then),
-            *(_turn(*(wd.figure(side.figure_us, hot_by)
+        f'{wording.ms(was.expected.low_us)} to '
+        f'{wording.ms(was.expected.high_us)}')
+    return (wording.pool(each.pool.name), f'{each.active}/{each.volumes}',
+            wording.ms(each.seen_us), _marked(was), interval, _marked(then),
+            *(_turn(*(wording.figure(side.figure_us, hot_by)
                       for side in (was, then))),) * (hot_by in _FIGURES),
             _turn('yes' if was.hot else 'no', 'yes' if then.hot else 'no'),
             _turn(str(was.violated), str(then.violated)),
@@ -108,16 +112,16 @@ def _pool(each: ol.PoolOutlook, hot_by: str) -> tuple[object, ...]:
             round(was.free_gib), round(then.free_gib))
 
 
-def _marked(side: ol.Side) -> str:
+def _marked(side: outlook.Side) -> str:
     outside = side.expected is not None and side.expected.outside
-    return wd.ms(side.latency_us) + ' *' * outside
+    return wording.ms(side.latency_us) + ' *' * outside
 
 
 def _turn(was: str, then: str) -> str:
     return was if was == then else f'{was} → {then}'
 
 
-def moves(seen: ol.Outlook, short: Mapping[str, str]) -> Iterator[str]:
+def moves(seen: outlook.Outlook, short: Mapping[str, str]) -> Iterator[str]:
     """The moves, in their order; of many those that gain most."""
     plan = seen.plan
     if not plan.moves:
@@ -130,7 +134,7 @@ def moves(seen: ol.Outlook, short: Mapping[str, str]) -> Iterator[str]:
                'carried out.')
 
 
-def of_moves(seen: ol.Outlook, short: Mapping[str, str]) -> table.Table:
+def of_moves(seen: outlook.Outlook, short: Mapping[str, str]) -> table.Table:
     """A row for each of at least one move, or for those that gain most."""
     plan = seen.plan
     every = [*zip(plan.moves, seen.volumes)]
@@ -147,47 +151,47 @@ def of_moves(seen: ol.Outlook, short: Mapping[str, str]) -> table.Table:
             'Moves' + ('' if len(shown) == len(every) else
                        ', those that gain most')
             + '. copying: what both pools show meanwhile, ms; gain: of the '
-            'pool that is left.', wd.WIDTH))
+            'pool that is left.', wording.WIDTH))
 
 
-def _gain_us(move: pl.Move) -> float:
+def _gain_us(move: Move) -> float:
     return (move.source_before_us or 0.0) - (move.source_after_us or 0.0)
 
 
-def _move(move: pl.Move, volume: cl.Volume | None,
+def _move(move: Move, volume: Volume | None,
           short: Mapping[str, str], shared: Container[str]
           ) -> dict[str, object]:
     """Its row; what is known of none of the moves is left out then."""
     gain = None if not move.source_before_us else -(
         _gain_us(move) / move.source_before_us)
-    known = volume or cl.Volume(move.volume, move.source, move.size_gib)
+    known = volume or Volume(move.volume, move.source, move.size_gib)
     return {
-        'volume': wd.volume(known, shared), 'GiB': float(move.size_gib),
+        'volume': wording.volume(known, shared), 'GiB': float(move.size_gib),
         'min': None if move.copy_s is None else move.copy_s / 60,
-        'from, ms': f'{short.get(move.source, wd.pool(move.source))} '
-        + wd.change(move.source_before_us, move.source_after_us),
-        'to, ms': f'{short.get(move.target, wd.pool(move.target))} '
-        + wd.change(move.target_before_us, move.target_after_us),
-        'copying': f'{wd.ms(move.source_during_us)}, '
-                   f'{wd.ms(move.target_during_us)}',
+        'from, ms': f'{short.get(move.source, wording.pool(move.source))} '
+        + wording.change(move.source_before_us, move.source_after_us),
+        'to, ms': f'{short.get(move.target, wording.pool(move.target))} '
+        + wording.change(move.target_before_us, move.target_after_us),
+        'copying': f'{wording.ms(move.source_during_us)}, '
+                   f'{wording.ms(move.target_during_us)}',
         'gain': table.percent(gain, '+.0f'),
-        'type': wd.name(known.volume_type or '–'),
-        'server': wd.name(known.server or '–'),
-        'project': wd.name(known.project_id or '–'),
+        'type': wording.name(known.volume_type or '–'),
+        'server': wording.name(known.server or '–'),
+        'project': wording.name(known.project_id or '–'),
         'now, QEMU, ms': '–' if move.qemu_us is None else (
-            f'{wd.ms(move.volume_us)}, {wd.ms(move.qemu_us)}'),
+            f'{wording.ms(move.volume_us)}, {wording.ms(move.qemu_us)}'),
         'why': _why(move), 'id': move.volume if known.name else '–'}
 
 
-def _why(move: pl.Move) -> str:
+def _why(move: Move) -> str:
     """Its reason; that of a hot pool has figures that stand beside it."""
     hot = move.reason.startswith(('slower of both pools',
                                   'busier of both pools')) or (
         move.reason.endswith(', of several'))
-    return _HOT if hot else wd.plain(move.reason, 200)
+    return _HOT if hot else wording.plain(move.reason, 200)
 
 
-def stays(seen: ol.Outlook, short: Mapping[str, str]) -> Iterator[str]:
+def stays(seen: outlook.Outlook, short: Mapping[str, str]) -> Iterator[str]:
     """Why volumes stay, a line for each reason, and what is frozen."""
     if seen.staying:
         yield table.as_text(of_staying(seen.staying[:_KINDS], short,
@@ -196,7 +200,7 @@ def stays(seen: ol.Outlook, short: Mapping[str, str]) -> Iterator[str]:
             yield f'and {len(seen.staying) - _KINDS} other reasons'
 
 
-def of_staying(shown: Sequence[st.Staying], short: Mapping[str, str],
+def of_staying(shown: Sequence[Staying], short: Mapping[str, str],
                shared: Container[str]) -> table.Table:
     """A row for each reason.
 
@@ -205,16 +209,16 @@ def of_staying(shown: Sequence[st.Staying], short: Mapping[str, str],
     return table.Table(
         ('volumes', 'load', 'reason', 'pools', 'such as', 'what changes it'),
         [(each.volumes, table.percent(each.share, '.0f'),
-          wd.plain(each.kind.text, 200),
-          wd.several([short.get(name, wd.pool(name))
-                      for name in each.pools], 2),
-          wd.volume(each.example, shared), each.kind.mend or '–')
+          wording.plain(each.kind.text, 200),
+          wording.several([short.get(name, wording.pool(name))
+                           for name in each.pools], 2),
+          wording.volume(each.example, shared), each.kind.mend or '–')
          for each in shown],
         'Why volumes stay, those of the slowest pools first.\n'
         'load: their share of the outstanding I/Os of all volumes.')
 
 
-def frozen(seen: ol.Outlook) -> str | None:
+def frozen(seen: outlook.Outlook) -> str | None:
     """How much of the load may not be moved at all, and why."""
     if not seen.frozen:
         return None
@@ -222,6 +226,6 @@ def frozen(seen: ol.Outlook) -> str | None:
     most = sorted(seen.frozen, key=lambda each: -each.share)
     return (f'{100 * share:.0f} % of all load may not be moved at all: '
             + '; '.join(f'{100 * each.share:.0f} % '
-                        f'({wd.count(each.volumes, "volume")}): '
+                        f'({wording.count(each.volumes, "volume")}): '
                         + each.kind.text for each in most[:_HELD])
             + ('; and more' if len(most) > _HELD else '') + '.')

@@ -7,38 +7,39 @@ import collections
 from collections.abc import Iterator
 from collections.abc import Mapping
 
-from serifos.plan.outlook import explaining as ex
-from serifos.plan.outlook import outlook as ol
+from serifos.plan.outlook.explaining import Goal
+from serifos.plan.outlook.explaining import Part
+from serifos.plan.outlook.outlook import Outlook
 from serifos.plan.outlook import reasons
-from serifos.report.plan import headline as hl
-from serifos.report.plan import wording as wd
+from serifos.report.plan import headline
+from serifos.report.plan import wording
 from serifos.report import table
 
 _GOALS, _KINDS = 10, 4
 
 
-def text(seen: ol.Outlook, part: ex.Part) -> str:
+def text(seen: Outlook, part: Part) -> str:
     """A volume: what its pool shows without it, and where it could go.
 
     :param seen: the plan of now
     """
-    return wd.lines(_volume(seen, part))
+    return wording.lines(_volume(seen, part))
 
 
-def _volume(seen: ol.Outlook, part: ex.Part) -> Iterator[str]:
-    short = wd.pools(each.pool.name for each in seen.pools)
-    home = short.get(part.volume.pool, wd.pool(part.volume.pool))
-    yield from wd.wrapped(' '.join(_owned(part, home)))
-    yield from wd.wrapped(' '.join(_doing(part, home)))
-    yield from wd.wrapped(' '.join(_staying(part, seen, short, home)))
-    yield from wd.wrapped(hl.basis(seen))
+def _volume(seen: Outlook, part: Part) -> Iterator[str]:
+    short = wording.pools(each.pool.name for each in seen.pools)
+    home = short.get(part.volume.pool, wording.pool(part.volume.pool))
+    yield from wording.wrapped(' '.join(_owned(part, home)))
+    yield from wording.wrapped(' '.join(_doing(part, home)))
+    yield from wording.wrapped(' '.join(_staying(part, seen, short, home)))
+    yield from wording.wrapped(headline.basis(seen))
     shown = part.goals[:_GOALS]
     if not shown:
         return
     yield ''
     yield table.as_text(table.Table(
         ('pool', 'now, ms', 'with it', 'what stops it', 'what changes that'),
-        [(short[goal.pool], wd.ms(goal.was_us), wd.ms(goal.then_us),
+        [(short[goal.pool], wording.ms(goal.was_us), wording.ms(goal.then_us),
           *_stops(goal)) for goal in shown],
         'Where it could go by itself: pools that may take it first, of these '
         'the fastest.'))
@@ -47,21 +48,22 @@ def _volume(seen: ol.Outlook, part: ex.Part) -> Iterator[str]:
         kinds = collections.Counter(
             'nothing stops it' if goal.why is None
             else reasons.kind(goal.why).text for goal in more)
-        yield from wd.wrapped(
-            f'and {wd.count(len(more), "other pool")}: ' + '; '.join(
-                f'{number:,} × {wd.plain(kind, 200)}'
+        yield from wording.wrapped(
+            f'and {wording.count(len(more), "other pool")}: ' + '; '.join(
+                f'{number:,} × {wording.plain(kind, 200)}'
                 for kind, number in kinds.most_common(_KINDS)).replace(
                     'the best pool for it', 'the pool') + '.')
 
 
-def _owned(part: ex.Part, home: str) -> Iterator[str]:
+def _owned(part: Part, home: str) -> Iterator[str]:
     one = part.volume
-    name = f'{wd.name(one.name)} ({wd.name(one.id)})' if one.name else (
-        wd.name(one.id))
-    yield f'{name} is on {home}: {wd.facts(one)}.'
+    name = wording.name(one.id)
+    if one.name:
+        name = f'{wording.name(one.name)} ({name})'
+    yield f'{name} is on {home}: {wording.facts(one)}.'
 
 
-def _doing(part: ex.Part, home: str) -> Iterator[str]:
+def _doing(part: Part, home: str) -> Iterator[str]:
     doing = part.volume.workload
     if doing is None:
         yield 'Nothing is known of its activity.'
@@ -74,21 +76,22 @@ def _doing(part: ex.Part, home: str) -> Iterator[str]:
                f'{doing.block_kib:.4g} KiB'
                + ('' if doing.iops is None else f', {doing.iops:,.4g} IOPS')
                + ('' if doing.latency_us is None else
-                  f'; it sees {wd.ms(doing.latency_us)} ms, as measured')
+                  f'; it sees {wording.ms(doing.latency_us)} ms, as measured')
                + '.')
     slo_us = part.volume.max_latency_us
     if slo_us is not None:
-        yield (f'The SLO of its type is {wd.ms(slo_us)} ms, which is '
+        yield (f'The SLO of its type is {wording.ms(slo_us)} ms, which is '
                f'{"not " * part.late}kept, as predicted.')
 
 
-def _staying(part: ex.Part, seen: ol.Outlook, short: Mapping[str, str],
+def _staying(part: Part, seen: Outlook, short: Mapping[str, str],
              home: str) -> Iterator[str]:
     its = next((each for each in seen.pools
                 if each.pool.name == part.volume.pool), None)
     if its is not None and its.planned and part.without_us is not None:
-        yield (f'Without it {home} would show {wd.ms(part.without_us)} ms '
-               f'instead of {wd.ms(its.before.latency_us)}.')
+        yield (
+            f'Without it {home} would show {wording.ms(part.without_us)} ms '
+            f'instead of {wording.ms(its.before.latency_us)}.')
     move = next((move for move in seen.plan.moves
                  if move.volume == part.volume.id), None)
     if move is not None:
@@ -99,7 +102,7 @@ def _staying(part: ex.Part, seen: ol.Outlook, short: Mapping[str, str],
         yield 'It is idle, so no move of it would make a pool faster.'
     elif part.why:
         kind = reasons.kind(part.why)
-        yield (f'It may not be moved: {wd.plain(part.why, 300)}'
+        yield (f'It may not be moved: {wording.plain(part.why, 300)}'
                + (f' (what changes it: {kind.mend})' if kind.mend else '')
                + '.')
     elif part.goals and part.goals[0].why is None:
@@ -108,7 +111,7 @@ def _staying(part: ex.Part, seen: ol.Outlook, short: Mapping[str, str],
         yield 'A plan now leaves it where it is.'
 
 
-def _stops(goal: ex.Goal) -> tuple[str, str]:
+def _stops(goal: Goal) -> tuple[str, str]:
     if goal.why is None:
         return 'nothing', '–'
-    return wd.plain(goal.why, 200), reasons.kind(goal.why).mend or '–'
+    return wording.plain(goal.why, 200), reasons.kind(goal.why).mend or '–'

@@ -9,9 +9,10 @@ from collections.abc import Sequence
 
 from rich import cells
 
-from serifos.facts import cluster as cl
-from serifos.facts import hot_by as hb
-from serifos.facts import names as nm
+from serifos.facts.cluster import Cluster
+from serifos.facts.cluster import Volume
+from serifos.facts.hot_by import BUSY
+from serifos.facts.names import short
 from serifos.report import table
 
 _SHOWN = 3
@@ -46,7 +47,7 @@ def name(given: str, most: int = _NAME) -> str:
             f'{cells.set_cell_size(said[::-1], end)[::-1]}')
 
 
-def volume(one: cl.Volume, shared: Container[str] = ()) -> str:
+def volume(one: Volume, shared: Container[str] = ()) -> str:
     """A volume by its name, where it has one, else by its id.
 
     The beginning of its id stands behind a name that does not tell it.
@@ -60,14 +61,14 @@ def volume(one: cl.Volume, shared: Container[str] = ()) -> str:
         f'{said} ({one.id[:_ID]})')
 
 
-def volumes(cluster: cl.Cluster | None) -> dict[str, str]:
+def volumes(cluster: Cluster | None) -> dict[str, str]:
     """Volume → what people call it; none without a cluster."""
     return {} if cluster is None else {
         each.id: volume(each, cluster.shared_names)
         for each in cluster.volumes}
 
 
-def facts(one: cl.Volume) -> str:
+def facts(one: Volume) -> str:
     """60 GiB, type gold, project p1, used by web1."""
     said = [f'{one.size_gib:,.6g} GiB']
     if one.volume_type:
@@ -81,7 +82,7 @@ def facts(one: cl.Volume) -> str:
 
 def pools(names: Iterable[str]) -> dict[str, str]:
     """Pool → what people call it."""
-    return {each: name(said) for each, said in nm.short(names).items()}
+    return {each: name(said) for each, said in short(names).items()}
 
 
 def pool(whole: str) -> str:
@@ -104,7 +105,7 @@ def busy(figure_us: float | None) -> str:
 
 def figure(figure_us: float | None, hot_by: str) -> str:
     """A planning figure as :func:`busy` or :func:`ms` has it."""
-    return busy(figure_us) if hot_by == hb.BUSY else ms(figure_us)
+    return busy(figure_us) if hot_by == BUSY else ms(figure_us)
 
 
 def window(seconds: float) -> str:

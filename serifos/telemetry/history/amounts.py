@@ -23,9 +23,9 @@ import numpy as np
 import numpy.typing as npt
 
 from serifos.facts import activity
-from serifos.facts import history as hs
+from serifos.facts import history
 from serifos.telemetry import boots
-from serifos.telemetry import counters as cn
+from serifos.telemetry import counters
 from serifos.telemetry import window
 
 _NONE = (math.nan,) * 6
@@ -68,14 +68,15 @@ class _Claim:
 def series(places: Sequence[activity.MeasuredVolume],
            readings: window.Readings,
            begin: float, end: float, step_s: int, *,
-           longest_s: float) -> hs.Series:
+           longest_s: float) -> history.Series:
     """What volumes did, by the readings of all hosts.
 
     :param readings: those between begin and end are looked at
     :param longest_s: between two readings; more is a gap
     """
-    found = hs.Series.empty([place.volume for place in places], begin, end,
-                            step_s)
+    found = history.Series.empty([place.volume for place in places], begin,
+                                 end,
+                                 step_s)
     claims = _claims(places)
     for host, taken in readings.items():
         seen = set(itertools.chain.from_iterable(r.volumes for r in taken))
@@ -110,11 +111,11 @@ def _claims(places: Sequence[activity.MeasuredVolume]
     return claims
 
 
-def _amounts(grid: hs.Series, claims: Sequence[_Claim],
-             readings: Sequence[cn.Reading],
+def _amounts(grid: history.Series, claims: Sequence[_Claim],
+             readings: Sequence[counters.Reading],
              longest_s: float) -> npt.NDArray[np.float64]:
     """(7, slots, claims) of one host."""
-    sums = np.zeros((len(hs.FIGURES), grid.count, len(claims)))
+    sums = np.zeros((len(history.FIGURES), grid.count, len(claims)))
     lv_ids = [claim.lv_id for claim in claims]
     for (before, then), (after, now) in itertools.pairwise(
             (r, _values(r, lv_ids)) for r in readings if r.fault is None):
@@ -131,7 +132,7 @@ def _amounts(grid: hs.Series, claims: Sequence[_Claim],
     return sums
 
 
-def _values(reading: cn.Reading,
+def _values(reading: counters.Reading,
             lv_ids: Sequence[str]) -> npt.NDArray[np.float64]:
     """(6, logical volumes), NaN where one is not in the reading."""
     of = reading.volumes.get
@@ -149,7 +150,7 @@ def _plausible(grown: npt.NDArray[np.float64],
     requests, size = grown[0] + grown[1], grown[2] + grown[3]
     grown[4:, (requests == 0) & np.isnan(grown[4:]).all(axis=0)] = 0
     busy_s = grown[4] + grown[5]
-    most = cn.ABSURD
+    most = counters.ABSURD
     return ((grown[:4] >= 0).all(axis=0) & ~(grown[4:] < 0).any(axis=0)
             & (requests <= most['iops'] * seconds)
             & ~(busy_s > most['iodepth'] * seconds)
@@ -157,7 +158,7 @@ def _plausible(grown: npt.NDArray[np.float64],
             & (size <= 1024 * most['block_kib'] * requests))
 
 
-def _shares(grid: hs.Series, start: float,
+def _shares(grid: history.Series, start: float,
             end: float) -> Iterator[tuple[int, float]]:
     """The slots that an interval touches, and its share in each."""
     first = math.floor((start - grid.begin) / grid.step_s)
@@ -169,7 +170,7 @@ def _shares(grid: hs.Series, start: float,
             yield slot, both / (end - start)
 
 
-def _times(lv_id: str, readings: Sequence[cn.Reading]
+def _times(lv_id: str, readings: Sequence[counters.Reading]
            ) -> list[tuple[float, float]]:
     """From when until when readings have a logical volume, each time."""
     seen = [(reading.at, lv_id in reading.volumes) for reading in readings

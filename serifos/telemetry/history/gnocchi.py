@@ -14,8 +14,9 @@ from typing import Protocol
 
 from serifos import errors
 from serifos.facts import activity
-from serifos.facts import history as hs
-from serifos.telemetry import counters as cn
+from serifos.facts.history import Series
+from serifos.telemetry.counters import Counters
+from serifos.telemetry.counters import Reading
 from serifos.telemetry import gnocchi_disks as disks
 from serifos.telemetry.history import amounts
 from serifos.telemetry.history import waiting
@@ -32,12 +33,12 @@ class Source(Protocol):
     def counters(self, places: Sequence[activity.MeasuredVolume],
                  begin: float, joined: disks.Joined) -> Iterable[tuple[
                      activity.MeasuredVolume,
-                     list[tuple[float, cn.Counters]] | str]]:
+                     list[tuple[float, Counters]] | str]]:
         """Places, and their counters since then, or why they are unknown."""
 
 
 def read(source: Source, places: Sequence[activity.MeasuredVolume],
-         begin: float, end: float, step_s: int) -> hs.Series:
+         begin: float, end: float, step_s: int) -> Series:
     """As :meth:`.facts.history.History.read`, one volume after another."""
     if step_s <= 0 or step_s % source.granularity_s:
         raise errors.InputError(
@@ -45,8 +46,8 @@ def read(source: Source, places: Sequence[activity.MeasuredVolume],
             '[telemetry] gnocchi_granularity, '
             f'{source.granularity_s:g} s.')
     longest_s = _MOST_APART * source.granularity_s
-    found = hs.Series.empty([place.volume for place in places], begin, end,
-                            step_s)
+    found = Series.empty([place.volume for place in places], begin, end,
+                         step_s)
     for column, (place, known) in enumerate(source.counters(
             places, found.begin - longest_s, disks.any_counters)):
         if isinstance(known, str):
@@ -55,7 +56,7 @@ def read(source: Source, places: Sequence[activity.MeasuredVolume],
             place.volume, place.volume, place.pool, place.since)
         found.sums[:, :, column] = amounts.series(
             [here], {here.host: [
-                cn.Reading(at, {here.lv_id: counters})
+                Reading(at, {here.lv_id: counters})
                 for at, counters in waiting.without_waiting(
                     [(at, its) for at, its in known if at >= here.since],
                     place.caps)]},

@@ -13,8 +13,8 @@ import dataclasses
 import numpy as np
 
 from serifos.facts import activity
-from serifos.facts import history as hs
-from serifos.facts import workload as wl
+from serifos.facts.history import Series
+from serifos.facts.workload import Workload
 
 _UNSEEN = (0.0,) * 9
 
@@ -26,10 +26,10 @@ class Means:
     observed: activity.Observed
 
     def read(self, places: Sequence[activity.MeasuredVolume], begin: float,
-             end: float, step_s: int) -> hs.Series:
+             end: float, step_s: int) -> Series:
         """As far as the observation goes."""
-        found = hs.Series.empty([place.volume for place in places], begin,
-                                end, step_s)
+        found = Series.empty([place.volume for place in places], begin,
+                             end, step_s)
         seen = self.observed.volumes
         since, until, *rates = np.array([
             self._of(seen[volume]) if volume in seen else _UNSEEN
@@ -47,7 +47,7 @@ class Means:
                 *_rates(one.mean))
 
 
-def _rates(mean: wl.Workload) -> tuple[float, ...]:
+def _rates(mean: Workload) -> tuple[float, ...]:
     """In the order of the kernel's counters."""
     write = mean.write_pct / 100
     iops, size = mean.iops or 0.0, mean.block_kib * 1024

@@ -22,9 +22,9 @@ from oslo_log import log as logging
 
 from serifos import errors
 from serifos.facts import activity
-from serifos.facts import history as hs
+from serifos.facts.history import Series
 from serifos.facts import times
-from serifos.telemetry import counters as cn
+from serifos.telemetry import counters
 from serifos.telemetry import exporter
 from serifos.telemetry.history import amounts
 from serifos.telemetry import merged
@@ -60,7 +60,7 @@ class Past:
     named: Named
 
     def read(self, places: Sequence[activity.MeasuredVolume], begin: float,
-             end: float, step_s: int) -> hs.Series:
+             end: float, step_s: int) -> Series:
         """As :meth:`.facts.history.History.read`.
 
         No more is asked for at once than an answer may hold.
@@ -71,12 +71,12 @@ class Past:
                 f'Prometheus is not asked for slots of {step_s} s; give a '
                 f'multiple of {_APART_S} s, or less than that but not than '
                 f'its scrape_interval, {self.interval_s:g} s.')
-        found = hs.Series.empty([place.volume for place in places], begin,
-                                end, step_s)
+        found = Series.empty([place.volume for place in places], begin,
+                             end, step_s)
         if not places:
             return found
         longest_s = max(1.5 * apart_s, amounts.longest_s(self.interval_s))
-        lost: dict[str, list[cn.Reading]] = {
+        lost: dict[str, list[counters.Reading]] = {
             host: [] for host in window.hosts(places, ())}
         at_once = apart_s * max(1, _MOST_COUNTERS // (len(places) + _FEW))
         for since in range(found.begin, found.end, at_once):
@@ -132,30 +132,32 @@ class Past:
 
 
 def _merged(its: Sequence[promql.Exporter],
-            longest_s: float) -> list[cn.Reading]:
+            longest_s: float) -> list[counters.Reading]:
     """The readings of a host by its exporters."""
     return merged.readings(
         [list(_readings(one)) for one in its], longest_s,
         lambda nths: promql.double([its[nth].labels for nth in nths]))
 
 
-def _readings(one: promql.Exporter) -> Iterator[cn.Reading]:
+def _readings(one: promql.Exporter) -> Iterator[counters.Reading]:
     """The readings of an exporter, each at the time of its scrape.
 
     One that shows none of the volumes that were asked for was there too.
     """
     if one.fault is not None:
-        yield from (cn.Reading(at, fault=one.fault) for at in one.moments)
+        yield from (counters.Reading(at, fault=one.fault)
+                    for at in one.moments)
         return
     for _, samples in sorted(one.moments.items()):
         scraped = [sample.value for sample in samples if not sample.name]
-        if len(scraped) == 1 and cn.is_time(scraped[0]):
+        if len(scraped) == 1 and counters.is_time(scraped[0]):
             found = exporter.reading(scraped[0], samples)
-            yield (cn.Reading(scraped[0]) if found.fault == exporter.NO_DISKS
+            yield (counters.Reading(scraped[0])
+                   if found.fault == exporter.NO_DISKS
                    else found)
 
 
-def _tell(lost: Mapping[str, Sequence[cn.Reading]]) -> None:
+def _tell(lost: Mapping[str, Sequence[counters.Reading]]) -> None:
     """Logs what is left out of the past of hosts."""
     for host, its in sorted(lost.items()):
         if its:

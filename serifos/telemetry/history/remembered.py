@@ -17,7 +17,8 @@ import dataclasses
 import numpy as np
 
 from serifos.facts import activity
-from serifos.facts import history as hs
+from serifos.facts.history import History
+from serifos.facts.history import Series
 
 
 @dataclasses.dataclass
@@ -31,7 +32,7 @@ class Memory:
     at: float = 0.0
 
     kept: dict[int, tuple[Mapping[str, activity.MeasuredVolume],
-                          hs.Series]] = dataclasses.field(
+                          Series]] = dataclasses.field(
                               default_factory=dict)
 
 
@@ -42,16 +43,16 @@ class Remembered:
     :param settled_s: how long after a slot its figures may still change
     """
 
-    past: hs.History
+    past: History
     memory: Memory
     clock: Callable[[], float]
     settled_s: float
 
     def read(self, places: Sequence[activity.MeasuredVolume], begin: float,
-             end: float, step_s: int) -> hs.Series:
+             end: float, step_s: int) -> Series:
         """As :meth:`.facts.history.History.read`."""
-        found = hs.Series.empty([place.volume for place in places], begin,
-                                end, step_s) if step_s > 0 else None
+        found = Series.empty([place.volume for place in places], begin,
+                             end, step_s) if step_s > 0 else None
         if self.clock() < self.memory.at:
             # It was ahead, and what is to come was taken for settled.
             self.memory.kept.clear()
@@ -78,7 +79,7 @@ class Remembered:
         return found
 
     @staticmethod
-    def _recall(found: hs.Series, known: hs.Series,
+    def _recall(found: Series, known: Series,
                 columns: Sequence[int]) -> None:
         """Fills these columns of a series as far as they are known."""
         number = {volume: nth for nth, volume in enumerate(known.volumes)}
@@ -89,7 +90,7 @@ class Remembered:
                                           for nth in columns]]
 
     def _remember(self, places: Sequence[activity.MeasuredVolume],
-                  read: hs.Series) -> None:
+                  read: Series) -> None:
         """Keeps the slots that are settled.
 
         Not where few volumes were asked for, in between.

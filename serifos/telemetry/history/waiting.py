@@ -15,11 +15,11 @@ import dataclasses
 import itertools
 import math
 
-from serifos.facts import caps as cp
-from serifos.facts import workload as wl
-from serifos.telemetry import counters as cn
+from serifos.facts.caps import Caps
+from serifos.facts.workload import Workload
+from serifos.telemetry.counters import Counters
 
-Told = Sequence[tuple[float, cn.Counters]]
+Told = Sequence[tuple[float, Counters]]
 """Times, and counters since whenever."""
 
 
@@ -36,7 +36,7 @@ class _Interval:
     at_cap: bool
 
 
-def without_waiting(told: Told, caps: cp.Caps | None) -> Told:
+def without_waiting(told: Told, caps: Caps | None) -> Told:
     """The counters of one disk, at the latency of the device.
 
     :param caps: of the volume, None for none
@@ -54,7 +54,7 @@ def without_waiting(told: Told, caps: cp.Caps | None) -> Told:
     return list(_shortened(told, seen, each_s))
 
 
-def _intervals(told: Told, caps: cp.Caps) -> Iterator[_Interval | None]:
+def _intervals(told: Told, caps: Caps) -> Iterator[_Interval | None]:
     """What happened between readings; None where counters fell."""
     for (before, then), (after, now) in itertools.pairwise(told):
         reads, writes, read, written, *times = (
@@ -65,13 +65,13 @@ def _intervals(told: Told, caps: cp.Caps) -> Iterator[_Interval | None]:
             continue
         busy_s = sum(times)
         yield _Interval(requests, busy_s, bool(requests) and caps.throttles(
-            wl.Workload(100 * writes / requests,
-                        (read + written) / 1024 / requests,
-                        iops=requests / seconds)))
+            Workload(100 * writes / requests,
+                     (read + written) / 1024 / requests,
+                     iops=requests / seconds)))
 
 
 def _shortened(told: Told, seen: Sequence[_Interval | None],
-               each_s: float) -> Iterator[tuple[float, cn.Counters]]:
+               each_s: float) -> Iterator[tuple[float, Counters]]:
     """The counters, without what throttled requests took beyond that."""
     lost, left = [0.0, 0.0], told[0][1].values[4:]
     yield told[0]
@@ -85,8 +85,8 @@ def _shortened(told: Told, seen: Sequence[_Interval | None],
         # They may not fall by rounding, which would be a reset.
         left = [max(value - gone, before) for value, gone, before in zip(
             now.values[4:], lost, left)]
-        yield at, cn.Counters(*now.values[:4], *left)
+        yield at, Counters(*now.values[:4], *left)
 
 
-def _taking(counters: cn.Counters, seconds: float) -> cn.Counters:
-    return cn.Counters(*counters.values[:4], seconds, seconds)
+def _taking(counters: Counters, seconds: float) -> Counters:
+    return Counters(*counters.values[:4], seconds, seconds)

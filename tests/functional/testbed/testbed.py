@@ -16,7 +16,7 @@ import time
 from tests.functional.testbed import cinder
 from tests.functional.testbed import control
 from tests.functional.testbed import guest
-from tests.functional.testbed import hosts as hs
+from tests.functional.testbed.hosts import Hosts
 from tests.functional.testbed import layout
 from tests.functional.testbed import machine
 from tests.functional.testbed import network
@@ -28,7 +28,7 @@ from tests.functional.testbed import rest
 Say = Callable[[str], None]
 
 
-class Testbed(hs.Hosts):
+class Testbed(Hosts):
     """One testbed; up() makes it, attach() finds the one that runs.
 
     ``nova`` is None where there is no Nova.

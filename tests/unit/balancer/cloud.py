@@ -15,16 +15,17 @@ from serifos.database import connection
 from serifos.database import journal
 from serifos.database import marks
 from serifos.database import plans
-from serifos.facts import inventory as inv
-from serifos.facts import workload as wl
+from serifos.facts.inventory import PoolStats
+from serifos.facts.inventory import Record
+from serifos.facts.workload import Workload
 from serifos.files import documents
-from serifos.model import model as mm
+from serifos.model.model import Model
 from tests.fakes import cinder as fake
 from tests.unit import case
 
 NOW = 1_800_000_000.0
 A, B, C = (f'{name}@ssd#ssd' for name in 'abc')
-MODEL = mm.Model(
+MODEL = Model(
     'flat', 'consolidation', {'5+': {'sum_block_kib': 10}},
     {'write_pct': (0, 100), 'block_kib': (1, 1024), 'iodepth': (0, 64),
      'count': (1, 10)}, {'mre': 0.1})
@@ -32,15 +33,15 @@ MODEL = mm.Model(
 
 def busy(block_kib, latency_us=None):
     """Eight requests outstanding, of a latency that nobody measures."""
-    return wl.Workload(50, block_kib, 8,
-                       iops=2000 if latency_us is None else 8e6 / latency_us,
-                       latency_us=latency_us)
+    return Workload(50, block_kib, 8,
+                    iops=2000 if latency_us is None else 8e6 / latency_us,
+                    latency_us=latency_us)
 
 
 def record(name, pool=A, **others):
-    return inv.Record(name, others.pop('size_gib', 1.0),
-                      others.pop('status', 'available'), pool=pool,
-                      project_id='p', **others)
+    return Record(name, others.pop('size_gib', 1.0),
+                  others.pop('status', 'available'), pool=pool,
+                  project_id='p', **others)
 
 
 class Case(case.DirectoryCase):
@@ -65,11 +66,11 @@ class Case(case.DirectoryCase):
         if workloads is None:
             workloads = {'u': busy(64), 'v': busy(32)}
         model_of = dict.fromkeys(names, 'flat') | dict(models)
-        pools = [inv.PoolStats(name, 100.0, 100.0, backend_name='ssd',
-                               model=model_of[name], capabilities={
-                                   'volume_backend_name': 'ssd',
-                                   'location_info': 'LVMVolumeDriver:'
-                                   f'{name[0]}:vg-{name[0]}:default:0'})
+        pools = [PoolStats(name, 100.0, 100.0, backend_name='ssd',
+                           model=model_of[name], capabilities={
+                               'volume_backend_name': 'ssd',
+                               'location_info': 'LVMVolumeDriver:'
+                               f'{name[0]}:vg-{name[0]}:default:0'})
                  for name in names]
         return fake.Cinder(pools, records, lambda: self.now, workloads,
                            **others)

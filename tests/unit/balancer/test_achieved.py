@@ -6,16 +6,16 @@ import dataclasses
 import ddt
 import testtools
 
-from serifos.balancer.achieved import pools as ac
+from serifos.balancer.achieved.pools import Achieved
 from serifos.balancer import planning
 from serifos.database import connection
-from serifos.database import pool_errors as db
-from serifos.facts import cluster as cl
-from serifos.facts import pool_errors as pe
-from serifos.facts import workload as wl
+from serifos.database.pool_errors import PoolErrors
+from serifos.facts import cluster
+from serifos.facts import pool_errors
+from serifos.facts.workload import Workload
 from serifos.files import documents
-from serifos.model import model as mm
-from serifos.plan import limits as lm
+from serifos.model.model import Model
+from serifos.plan.limits import Limits
 from serifos.plan import recent
 from tests.unit.balancer import cloud
 from tests.unit.balancer.cloud import A
@@ -29,7 +29,7 @@ from tests.unit import samples
 class FarTest(testtools.TestCase):
     """A model of ±30 % in all, of ±8 % for busy and ±65 % for light pools."""
 
-    MODEL = mm.Model(
+    MODEL = Model(
         'm', 'tenant', samples.APART, cloud.MODEL.range,
         {'interval': (-0.3, 0.3), 'deviations': (-1.6, 1.6),
          'light_deviations': (-10, 10)})
@@ -38,12 +38,13 @@ class FarTest(testtools.TestCase):
               (2, 0.85, 0), (2, 2.0, 1), (2, 0.5, -1))
     @ddt.unpack
     def test_by_the_interval_at_the_load_that_there_is(self, q, ratio, far):
-        pattern = wl.Workload(50, 64, q)
+        pattern = Workload(50, 64, q)
         us = ratio * self.MODEL.predict(self.MODEL.load([pattern]))
-        seen = planning.achieved(cl.Cluster((cl.Pool('p', 'm', 1, 1),), (
-            cl.Volume('v', 'p', 1, workload=dataclasses.replace(
+        seen = planning.achieved(cluster.Cluster((cluster.Pool('p', 'm', 1,
+                                                               1),), (
+            cluster.Volume('v', 'p', 1, workload=dataclasses.replace(
                 pattern, iops=1e6 * q / us, latency_us=us)),)),
-            lm.Limits(), {'m': self.MODEL})['p']
+            Limits(), {'m': self.MODEL})['p']
         self.assertAlmostEqual(ratio, seen.seen_us / seen.predicted_us)
         self.assertEqual(far, seen.far)
 
@@ -53,12 +54,12 @@ class AchievedTest(cloud.Case):
 
     def setUp(self):
         super().setUp()
-        self.now = cloud.NOW - cloud.NOW % pe.HOUR_S
+        self.now = cloud.NOW - cloud.NOW % pool_errors.HOUR_S
         self.set(auto=False)
         self.database = connection.Database(
             f'sqlite:///{self.dir}/history.sqlite',
             content=connection.HISTORY)
-        self.kept = db.PoolErrors(self.database)
+        self.kept = PoolErrors(self.database)
         self.recent, self.writes = recent.Recent(3), True
         self.cinder = self.cloud([record('u'), record('v', B),
                                   record('w', C)], {})
@@ -66,21 +67,21 @@ class AchievedTest(cloud.Case):
 
     def show(self, *latencies):
         for name, us in zip('uvw', latencies):
-            self.cinder.workloads[name] = wl.Workload(
+            self.cinder.workloads[name] = Workload(
                 50, 64, iops=2000, latency_us=us)
 
     @property
     def balancer(self):
         return dataclasses.replace(
-            super().balancer, recent=self.recent, achieved=ac.Achieved(
+            super().balancer, recent=self.recent, achieved=Achieved(
                 self.kept, is_ours=False, writes=self.writes))
 
     def hours(self, count, rounds=4):
         """The plan of the last round, on the hour."""
         for _ in range(rounds * count + 1):
             plan = self.balancer.round()
-            self.now += pe.HOUR_S / rounds
-        self.now -= pe.HOUR_S / rounds
+            self.now += pool_errors.HOUR_S / rounds
+        self.now -= pool_errors.HOUR_S / rounds
         return plan
 
     def pool(self, name=B):
@@ -100,7 +101,7 @@ class AchievedTest(cloud.Case):
         self.hours(2)
         self.assertIsNone(self.pool(C).drifting)
         self.cinder.add(record('x'))
-        self.cinder.workloads['x'] = wl.Workload(
+        self.cinder.workloads['x'] = Workload(
             50, 32, iops=2000, latency_us=640)
         plan = self.hours(1)
         self.assertEqual('its tenants see 4 times what its model predicts, '
@@ -118,10 +119,10 @@ class AchievedTest(cloud.Case):
     def test_nothing_is_moved_to_it_and_volumes_leave_it(self):
         self.show(640, 2560, 640)
         self.hours(3)
-        self.cinder.workloads['w'] = wl.Workload(50, 0, iops=0, latency_us=0)
+        self.cinder.workloads['w'] = Workload(50, 0, iops=0, latency_us=0)
         for name in 'xyz':
             self.cinder.add(record(name))
-            self.cinder.workloads[name] = wl.Workload(
+            self.cinder.workloads[name] = Workload(
                 50, 64, iops=2000, latency_us=640)
         for _ in range(3):
             plan = self.balancer.round()

@@ -5,7 +5,7 @@ import ddt
 
 from serifos.balancer import outcome
 from serifos.balancer import rounds
-from serifos.facts import servers as sv
+from serifos.facts.servers import NoCompute
 from tests.fakes import nova as fake
 from tests.unit.balancer import cloud
 
@@ -49,13 +49,13 @@ class PlanTest(Case):
         self.assertEqual('in-use', self.cinder.volume('u').status)
 
     def test_without_a_nova_they_stay(self):
-        self.nova = sv.NoCompute('it is not configured')
+        self.nova = NoCompute('it is not configured')
         reasons = self.refusals(self.balancer.round())
         self.assertIn('there is no Nova to ask: it is not configured',
                       reasons['u'])
 
     def test_without_a_nova_they_move_where_the_operator_says_so(self):
-        self.nova = sv.NoCompute('it is not configured')
+        self.nova = NoCompute('it is not configured')
         self.set(allow_attached=True)
         self.assertEqual(1, len(self.balancer.round().moves))
         self.assertEqual(['success'], self.results())

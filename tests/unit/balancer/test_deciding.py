@@ -9,9 +9,9 @@ import re
 import ddt
 
 from serifos import errors
-from serifos.facts import inventory as inv
-from serifos.plan import limits as lm
-from serifos.plan.loads import demand as dm
+from serifos.facts.inventory import Type
+from serifos.plan.limits import Limits
+from serifos.plan.loads.demand import Demand
 from serifos.plan import recent
 from tests.fakes import history
 from tests.unit.balancer import cloud
@@ -62,7 +62,7 @@ class HotByTestCase(_Case):
               (False, B, r'^slower of both pools (\S+) -> (\S+) ms$'))
     @ddt.unpack
     def test_what_is_hot(self, busy, source, says):
-        self.set(demand=dm.Demand(busy=busy))
+        self.set(demand=Demand(busy=busy))
         self.history = history.EveryDay({
             'u': [QUICK] * 24, 'v': [QUICK] * 24,
             'w': [WAITING] * 24, 'x': [WAITING] * 24})
@@ -79,8 +79,8 @@ class HotByTestCase(_Case):
     @ddt.unpack
     def test_what_is_busy_by_a_model_that_does_not_fit(self, trust, sources):
         """The first pool shows little, whatever its model says of it."""
-        self.set(demand=dm.Demand(busy=True),
-                 limits=lm.Limits(trust_models=trust))
+        self.set(demand=Demand(busy=True),
+                 limits=Limits(trust_models=trust))
         self.cinder.workloads = {
             **{name: cloud.busy(64, 60) for name in 'uv'},
             **{name: cloud.busy(64, 1280) for name in 'wx'}}
@@ -146,7 +146,7 @@ class SloTestCase(_Case):
         super().setUp()
         self.cinder = self.cloud([
             cloud.record('u', volume_type='gold'), cloud.record('v'),
-            cloud.record('w', B)], types=[inv.Type(
+            cloud.record('w', B)], types=[Type(
                 'gold', {'serifos:max_latency_us': '700'})])
 
     def test_by_history_alone_an_slo_broken_for_minutes_moves_nothing(self):

@@ -11,7 +11,7 @@ from serifos.cmd.balancer import history as balancer_history
 from serifos.database import connection
 from serifos.database import marks
 from serifos import errors
-from serifos.facts import journal as jn
+from serifos.facts import journal
 from serifos.facts import times
 from serifos.files import documents
 from tests.unit.cmd import test_balancer_verbs as verbs
@@ -61,7 +61,7 @@ class Case(verbs.Case):
         self.assertIn('Nothing is moved', self.log.output)
         self.assertIn(why, self.log.output)
         self.assertIn(f'Nothing is moved: {why}', err)
-        self.assertIn(why, jn.doubt(self.entries()))
+        self.assertIn(why, journal.doubt(self.entries()))
         self.assertEqual(asked, self.moved())
 
     def resume(self):
@@ -176,8 +176,8 @@ class LostTest(Case):
         kept = marks.History(lambda: database)
         self.assertIsNone(kept.read())
         for number in 7, 8:
-            kept.keep(jn.Mark(self.had.journal, number))
-        self.assertEqual(jn.Mark(self.had.journal, 8), kept.read())
+            kept.keep(journal.Mark(self.had.journal, number))
+        self.assertEqual(journal.Mark(self.had.journal, 8), kept.read())
         database.file.write_text('garbage' * 100)
         self.assertIsNone(kept.read())
         self.assertIn('it is set aside', self.log.output)

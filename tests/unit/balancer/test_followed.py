@@ -7,23 +7,23 @@ import ddt
 import testtools
 
 from serifos.balancer.achieved import moves as followed
-from serifos.balancer.achieved import pools as ac
+from serifos.balancer.achieved.pools import Achieved
 from serifos.database import connection
-from serifos.database import pool_errors as db
-from serifos.facts import journal as jn
-from serifos.facts import pool_errors as pe
+from serifos.database.pool_errors import PoolErrors
+from serifos.facts.journal import Entry
+from serifos.facts import pool_errors
 from serifos.facts import times
-from serifos.plan import plan as pl
+from serifos.plan.plan import Move
 from tests.unit.balancer import cloud
 from tests.unit.balancer.cloud import A
 
-HOUR = pe.HOUR_S
+HOUR = pool_errors.HOUR_S
 BEGIN = 1_800_000_000 // HOUR * HOUR
 
 
 def entry(at, kind, volume='v', **facts):
-    return jn.Entry.checked(times.text(BEGIN + at), kind,
-                            {'volume': volume, **facts})
+    return Entry.checked(times.text(BEGIN + at), kind,
+                         {'volume': volume, **facts})
 
 
 def moved(at, source='a', target='b', volume='v', result='success', **facts):
@@ -42,7 +42,7 @@ def due(entries, at):
 
 def hours(**latencies):
     """Pool → of each hour from the first one what it showed, or None."""
-    return {pool: [pe.Hour(BEGIN + nth * HOUR, 2, 2 * us, 2.0)
+    return {pool: [pool_errors.Hour(BEGIN + nth * HOUR, 2, 2 * us, 2.0)
                    for nth, us in enumerate(each) if us is not None]
             for pool, each in latencies.items()}
 
@@ -90,7 +90,7 @@ class AchievedTest(testtools.TestCase):
         self.assertEqual('in 2 h after it b shows 0.5 ms (0.5 predicted), '
                          'a shows 0.31 ms (0.3 predicted)',
                          followed.said(facts))
-        jn.Entry.checked(times.text(BEGIN), 'achieved', facts)
+        Entry.checked(times.text(BEGIN), 'achieved', facts)
 
     def test_a_source_that_is_empty_then(self):
         facts, = self.told(moved(600), b=[None, 480])
@@ -108,7 +108,7 @@ class AchievedTest(testtools.TestCase):
         self.assertEqual((1, 480), (facts['hours'], facts['target_us']))
 
     def test_the_predictions_of_a_move(self):
-        move = pl.Move('v', 'a', 'b', 1, None, None, 10, 12.345, 'why')
+        move = Move('v', 'a', 'b', 1, None, None, 10, 12.345, 'why')
         self.assertEqual({'predicted_source_us': None,
                           'predicted_target_us': 12.3},
                          followed.predicted(move))
@@ -118,8 +118,8 @@ class RoundsTest(cloud.Case):
 
     @property
     def balancer(self):
-        return dataclasses.replace(super().balancer, achieved=ac.Achieved(
-            db.PoolErrors(connection.Database(
+        return dataclasses.replace(super().balancer, achieved=Achieved(
+            PoolErrors(connection.Database(
                 f'sqlite:///{self.dir}/history.sqlite',
                 content=connection.HISTORY))))
 

@@ -8,22 +8,23 @@ import dataclasses
 import pathlib
 
 from hypothesis import given
-from hypothesis import settings as hs
-from hypothesis import strategies as st
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies
 import numpy as np
 import testtools
 
 from serifos.balancer import deciding
 from serifos.balancer import observer
 from serifos.balancer import settings
-from serifos.balancer import steady as sd
+from serifos.balancer import steady
 from serifos.facts import activity
-from serifos.facts import cluster as cl
-from serifos.facts import history as fh
-from serifos.facts import inventory as inv
-from serifos.facts import workload as wl
-from serifos.plan import limits as lm
-from serifos.plan.loads import demand as dm
+from serifos.facts.cluster import Cluster
+from serifos.facts.cluster import Volume
+from serifos.facts.history import Series
+from serifos.facts.inventory import Inventory
+from serifos.facts.workload import Workload
+from serifos.plan.limits import Limits
+from serifos.plan.loads.demand import Demand
 from serifos.plan import recent
 from tests.unit.plan import clusters
 
@@ -61,12 +62,12 @@ class _Rounds:
     def cluster(self, hour):
         cooling = {name for name, moves in self.moved.items()
                    if hour < moves[-1][0] + COOL_DOWN}
-        return cl.Cluster(
+        return Cluster(
             tuple(clusters.pool(f'p{i}', 'deep') for i in range(POOLS)),
-            tuple(cl.Volume(
+            tuple(Volume(
                 name, self.home[name], 10,
                 movable='it cools down' if name in cooling else True,
-                workload=wl.Workload(50, 16, iodepth=float(queued)))
+                workload=Workload(50, 16, iodepth=float(queued)))
                 for name, queued in zip(self.names, self.queued[:, hour])))
 
     def history(self, hour):
@@ -75,20 +76,20 @@ class _Rounds:
         # As many reads as writes of 16 KiB.
         sums = 3600 * np.stack([np.ones_like(queued.T)] + [
             queued.T * each for each in (1, 1, 16384, 16384, 0.5, 0.5)])
-        return fh.Series(tuple(self.names), 3600 * max(0, hour - length),
-                         3600, sums) if length else None
+        return Series(tuple(self.names), 3600 * max(0, hour - length),
+                      3600, sums) if length else None
 
     def run(self):
         latest = recent.Recent(self.settings.hold)
         for hour in range(A_DAY, self.queued.shape[1]):
             history = self.history(hour)
             seen = observer.Observation(
-                inv.Inventory((), (), ()), NOTHING, self.cluster(hour),
+                Inventory((), (), ()), NOTHING, self.cluster(hour),
                 clusters.MODELS, NOTHING)
-            steady = sd.steady(
-                seen, lm.Limits(), latest, 3600.0 * hour,
+            stable = steady.steady(
+                seen, Limits(), latest, 3600.0 * hour,
                 history and self.settings.demand.of(history))
-            plan = deciding.plan(self.settings, steady.cluster, steady,
+            plan = deciding.plan(self.settings, stable.cluster, stable,
                                  clusters.MODELS)
             for move in plan.moves[:2]:
                 self.moved[move.volume].append((hour, move.source))
@@ -102,11 +103,11 @@ class _Rounds:
 
 class HoldingTestCase(testtools.TestCase):
 
-    @hs(max_examples=6, deadline=None)
-    @given(st.integers(0, 1 << 32), st.sampled_from((
-        dm.Demand(slots=1), dm.Demand(slots=4),
-        dm.Demand(slots=4, busy=True))),
-        st.sampled_from((1, 3)))
+    @hypothesis_settings(max_examples=6, deadline=None)
+    @given(strategies.integers(0, 1 << 32), strategies.sampled_from((
+        Demand(slots=1), Demand(slots=4),
+        Demand(slots=4, busy=True))),
+        strategies.sampled_from((1, 3)))
     def test_days_move_little(self, seed, demand, days):
         found = _Rounds(seed, demand=demand,
                         history_s=days * 86400.0).run()

@@ -7,34 +7,41 @@ import testtools
 from serifos.balancer import join
 from serifos.balancer.standing import obstacles
 from serifos.facts import activity
-from serifos.facts import caps as cp
-from serifos.facts import cluster as cl
-from serifos.facts import inventory as inv
-from serifos.facts import servers as sv
-from serifos.facts import workload as wl
+from serifos.facts.caps import Caps
+from serifos.facts.cluster import Cluster
+from serifos.facts.cluster import TOUCHED
+from serifos.facts.cluster import UNSEEN
+from serifos.facts.inventory import Inventory
+from serifos.facts.inventory import PoolStats
+from serifos.facts.inventory import Record
+from serifos.facts.inventory import Service
+from serifos.facts.inventory import Type
+from serifos.facts.servers import Server
+from serifos.facts.servers import Servers
+from serifos.facts.workload import Workload
 from serifos.plan import eligibility
 
-BUSY = wl.Workload(30, 16, 8, iops=2000, latency_us=4000)
+BUSY = Workload(30, 16, 8, iops=2000, latency_us=4000)
 A, B = 'a@ssd#ssd', 'b@ssd#ssd'
 
 
 def stats(name, **others):
-    return inv.PoolStats(name, 100, 50, backend_name='ssd', model='m',
-                         capabilities={'volume_backend_name': 'ssd'},
-                         **others)
+    return PoolStats(name, 100, 50, backend_name='ssd', model='m',
+                     capabilities={'volume_backend_name': 'ssd'},
+                     **others)
 
 
 def service(host, **others):
-    return inv.Service('cinder-volume', host, zone='nova', **others)
+    return Service('cinder-volume', host, zone='nova', **others)
 
 
 def record(name, pool=A, **others):
-    return inv.Record(name, 1, others.pop('status', 'available'), pool=pool,
-                      **others)
+    return Record(name, 1, others.pop('status', 'available'), pool=pool,
+                  **others)
 
 
 def inventory(*records, **others):
-    return inv.Inventory(
+    return Inventory(
         others.get('pools', (stats(A), stats(B))),
         others.get('services', (service('a@ssd'), service('b@ssd'))),
         records, others.get('types', ()))
@@ -53,9 +60,9 @@ def cluster(found, told, stems=('m',)):
 class PlacesTest(testtools.TestCase):
 
     def test_with_the_caps_of_their_types(self):
-        slow = inv.Type('slow', {}, {'total_iops_sec_per_gb': '30'},
-                        'front-end')
-        self.assertEqual({'v': cp.Caps(30.0), 'w': None}, {
+        slow = Type('slow', {}, {'total_iops_sec_per_gb': '30'},
+                    'front-end')
+        self.assertEqual({'v': Caps(30.0), 'w': None}, {
             place.volume: place.caps for place in join.places(inventory(
                 record('v', volume_type='slow'), record('w'),
                 record('new', None, volume_type='slow'), types=(slow,)))})
@@ -94,8 +101,8 @@ class ClusteredTest(testtools.TestCase):
 class ClusterTest(testtools.TestCase):
 
     def test_joins_what_both_say(self):
-        gold = inv.Type('gold', {'volume_backend_name': 'ssd',
-                                 'serifos:max_latency_us': '5000'})
+        gold = Type('gold', {'volume_backend_name': 'ssd',
+                             'serifos:max_latency_us': '5000'})
         found = cluster(inventory(
             record('v', volume_type='gold'), types=(gold,)),
             observed('v'))
@@ -119,13 +126,13 @@ class ClusterTest(testtools.TestCase):
                 for volume, name, servers in (
                     ('u', 'db', ('s', 'gone')), ('v', '', ('',)),
                     ('w', 'x' * 9999, ())))),
-            observed(), ('m',), eligibility.Rules(servers=sv.Servers(
-                {'s': sv.Server('s', 'web1', 'ACTIVE')})))
+            observed(), ('m',), eligibility.Rules(servers=Servers(
+                {'s': Server('s', 'web1', 'ACTIVE')})))
         self.assertEqual(
             [('db', 'p', 'web1, gone'), (None, 'p', None),
              ('x' * 255, 'p', None)],
             [(v.name, v.project_id, v.server) for v in found.volumes])
-        self.assertEqual(found, cl.Cluster.from_json(found.to_json()))
+        self.assertEqual(found, Cluster.from_json(found.to_json()))
 
     def test_how_fast_a_copy_is_written(self):
         found = cluster(inventory(
@@ -180,7 +187,7 @@ class ClusterTest(testtools.TestCase):
 
     def test_a_pool_without_telemetry_is_no_target(self):
         found = cluster(inventory(record('v')), observed(problems=[A]))
-        self.assertEqual(cl.UNSEEN, found.pools[0].state)
+        self.assertEqual(UNSEEN, found.pools[0].state)
 
     def test_a_pool_that_is_partly_seen_stays(self):
         told = dataclasses.replace(
@@ -199,8 +206,8 @@ class ClusterTest(testtools.TestCase):
         self.assertEqual([A, 'm'], [pool.model for pool in found.pools])
 
     def test_a_type_that_a_pool_does_not_serve(self):
-        fast = inv.Type('fast', {'volume_backend_name': 'nvme'})
-        idle = inv.Type('unused', {'volume_backend_name': 'none'})
+        fast = Type('fast', {'volume_backend_name': 'nvme'})
+        idle = Type('unused', {'volume_backend_name': 'none'})
         found = cluster(inventory(
             record('v', volume_type='fast'), types=(fast, idle)),
             observed('v'))
@@ -250,7 +257,7 @@ class ClusterTest(testtools.TestCase):
 
     @ddt.data('soon', '-1', '0', 'inf', 'nan')
     def test_an_slo_that_is_no_figure_slos_nothing(self, text):
-        kind = inv.Type('gold', {'serifos:max_latency_us': text})
+        kind = Type('gold', {'serifos:max_latency_us': text})
         found = cluster(inventory(
             record('v', volume_type='gold'), types=(kind,)), observed('v'))
         self.assertIsNone(found.volumes[0].max_latency_us)
@@ -258,8 +265,8 @@ class ClusterTest(testtools.TestCase):
                       found.volumes[0].movable)
 
     def test_a_type_that_is_left_out(self):
-        kinds = (inv.Type('gold', {'serifos:balance': 'false'}),
-                 inv.Type('tin', {'serifos:balance': 'true'}))
+        kinds = (Type('gold', {'serifos:balance': 'false'}),
+                 Type('tin', {'serifos:balance': 'true'}))
         its = inventory(record('u', volume_type='gold'), record(
             'v', volume_type='tin'), record('w'), types=kinds)
         for balance, movable in ((True, [False, True, True]),
@@ -270,7 +277,7 @@ class ClusterTest(testtools.TestCase):
                 volume.movable is True for volume in found.volumes])
 
     def test_a_type_with_a_cool_down_of_its_own(self):
-        kind = inv.Type('gold', {'serifos:cool_down': '50'})
+        kind = Type('gold', {'serifos:cool_down': '50'})
         its = inventory(record('u', volume_type='gold'), record('v'),
                         types=(kind,))
         for cool_down_s, movable in (100, [True, False]), (0, [True, True]):
@@ -294,17 +301,17 @@ class ClusterTest(testtools.TestCase):
     def test_what_a_type_asks_of_a_move(self):
         its = inventory(
             record('v', volume_type='gold'), record('w'), types=(
-                inv.Type('gold', {'serifos:min_gain': '0.3'}),))
+                Type('gold', {'serifos:min_gain': '0.3'}),))
         found = cluster(its, observed('v', 'w'))
         self.assertEqual({'v': 0.3, 'w': None}, {
             volume.id: volume.min_gain for volume in found.volumes})
-        self.assertEqual(found, cl.Cluster.from_json(found.to_json()))
+        self.assertEqual(found, Cluster.from_json(found.to_json()))
 
     def test_what_cannot_be_used_is_told(self):
         told = dataclasses.replace(
             stats(A), capabilities={'serifos_balance': 'half'})
         its = inventory(record('v'), pools=(told, stats(B)), types=(
-            inv.Type('gold', {'serifos:balance': 'half'}),))
+            Type('gold', {'serifos:balance': 'half'}),))
         self.assertEqual(2, sum("balance 'half' is neither" in sentence
                                 for sentence in obstacles.gaps(
                                     its, observed('v'), cluster(
@@ -357,7 +364,7 @@ class HindrancesTest(testtools.TestCase):
     def test_pools_of_a_stuck_migration_are_counted(self):
         found = cluster(inventory(record('v')), observed('v'))
         touched = dataclasses.replace(found, pools=tuple(
-            dataclasses.replace(pool, state=cl.TOUCHED)
+            dataclasses.replace(pool, state=TOUCHED)
             for pool in found.pools))
         said, = obstacles.hindrances(
             inventory(record('v')), touched, ('m',), 2)

@@ -7,14 +7,14 @@ import ddt
 from hypothesis import given
 from hypothesis import settings
 from hypothesis import stateful
-from hypothesis import strategies as st
+from hypothesis import strategies
 import testtools
 
 from serifos.balancer import leader
 from serifos.database import connection
 from serifos.database import journal
 from serifos import errors
-from serifos.facts import journal as jn
+from serifos.facts.journal import open_moves
 from tests.unit.balancer import cloud
 
 REQUEST = {'source': cloud.A, 'target': cloud.B, 'plan': 'p', 'size_gib': 1}
@@ -78,7 +78,7 @@ class LeadTest(Case):
         self.assertEqual(
             [('request', None), ('outcome', 'not started')],
             [(e.kind, e.facts.get('result')) for e in self.entries()])
-        self.assertEqual((), jn.open_moves(self.entries()))
+        self.assertEqual((), open_moves(self.entries()))
 
     def test_a_lead_that_was_lost_is_taken_as_if_for_the_first_time(self):
         one = self.lead()
@@ -152,8 +152,9 @@ class UrlTest(Case):
         self.assertNotIn('hush', str(error))
 
     @settings(max_examples=200, deadline=None)
-    @given(st.text() | st.text().map('mysql://u:hush@{}'.format)
-           | st.text().map('{}://u:hush@h/d'.format))
+    @given(strategies.text()
+           | strategies.text().map('mysql://u:hush@{}'.format)
+           | strategies.text().map('{}://u:hush@h/d'.format))
     def test_any_text_is_a_url_or_refused(self, url):
         try:
             leader.Lead(url, Shared(self.journal()), 'auto')
@@ -183,7 +184,7 @@ class Fencing(stateful.RuleBasedStateMachine):
     Each request is in two steps, as it is: the entry, and the call.
     """
 
-    names = st.sampled_from('ab')
+    names = strategies.sampled_from('ab')
 
     def __init__(self):
         super().__init__()
@@ -199,7 +200,7 @@ class Fencing(stateful.RuleBasedStateMachine):
     def take(self, name):
         self.leads[name] = self.journal.take_lead(name, 'auto')
         self.last = name
-        self.settled = jn.open_moves(self.leads[name].entries())
+        self.settled = open_moves(self.leads[name].entries())
 
     @stateful.rule(name=names)
     def request(self, name):

@@ -7,28 +7,28 @@ import ddt
 import testtools
 
 from serifos.balancer import planning
-from serifos.facts import cluster as cl
-from serifos.facts import pool_errors as pe
-from serifos.facts import reason as rs
-from serifos.facts import workload as wl
-from serifos.plan import limits as lm
+from serifos.facts.cluster import Cluster
+from serifos.facts import pool_errors
+from serifos.facts.reason import Code
+from serifos.facts.workload import Workload
+from serifos.plan.limits import Limits
 from serifos.plan import text
 from tests.unit.plan import clusters
 from tests.unit.plan.clusters import pool
 from tests.unit.plan.clusters import volume
 
-LIMITS = lm.Limits(every_refusal=True)
+LIMITS = Limits(every_refusal=True)
 
 
 def sees(name, where, us, block_kib=64, **more):
     """A volume with 8 requests outstanding, of a measured latency."""
-    return volume(name, where, workload=wl.Workload(
+    return volume(name, where, workload=Workload(
         50, block_kib, iops=8e6 / us, latency_us=us), **more)
 
 
 def measured(*volumes, limits=LIMITS, hours=(), pools='abc'):
     return planning.measured(
-        cl.Cluster(tuple(map(pool, pools)), volumes), limits,
+        Cluster(tuple(map(pool, pools)), volumes), limits,
         clusters.MODELS, dict(hours))
 
 
@@ -62,7 +62,7 @@ class UnexplainedTest(testtools.TestCase):
         self.assertIsNone(cluster.pool('a').unexplained)
         plan = planned(cluster)
         self.assertEqual((), plan.moves)
-        self.assertIn((rs.Code.UNEXPLAINED, 'b does not fit its model: its '
+        self.assertIn((Code.UNEXPLAINED, 'b does not fit its model: its '
                        'tenants see 0.04 ms, its model predicts 0.32 ms'), {
                            (each.code, each.reason) for each in plan.refused})
 
@@ -75,7 +75,7 @@ class UnexplainedTest(testtools.TestCase):
         self.assertEqual(('a',), plan.unexplained)
 
     def test_a_light_load_tells_of_it_only_where_it_is_slow(self):
-        few = [volume(name, where, workload=wl.Workload(
+        few = [volume(name, where, workload=Workload(
             50, 64, iops=2e6 / us, latency_us=us))
             for name, where, us in (('u', 'a', 3000), ('v', 'b', 900))]
         cluster = measured(*few, sees('w', 'c', 640))
@@ -84,8 +84,8 @@ class UnexplainedTest(testtools.TestCase):
                                        cluster.pool('b').correction))
 
     def test_a_copy_explains_it(self):
-        copied = cl.Cluster((pool('a', copies_gib=5.0), pool('b')),
-                            (sees('u', 'a', 9000),))
+        copied = Cluster((pool('a', copies_gib=5.0), pool('b')),
+                         (sees('u', 'a', 9000),))
         self.assertIsNone(planning.measured(
             copied, LIMITS, clusters.MODELS).pool('a').unexplained)
 
@@ -108,16 +108,16 @@ class LevelTest(testtools.TestCase):
 
     def test_a_pool_shows_what_is_measured_as_far_as_that_is_surer(self):
         cluster = measured(sees('u', 'a', 640 * 1.15))
-        share = pe.Check.of(1.0, 1.0, (-0.206, 0.206)).log_std ** 2
-        share /= share + pe.SPREAD ** 2
+        share = pool_errors.Check.of(1.0, 1.0, (-0.206, 0.206)).log_std ** 2
+        share /= share + pool_errors.SPREAD ** 2
         self.assertAlmostEqual(
             1.15 ** share, cluster.pool('a').correction, 3)
 
     @ddt.data((0.001, 1.15), (10.0, 1.0))
     @ddt.unpack
     def test_the_surer_of_both_counts(self, spread, correction):
-        errors = [spread * (-1) ** n for n in range(pe.LAST_HOURS)]
-        hours = [pe.Hour(n, 4, error=4 * error)
+        errors = [spread * (-1) ** n for n in range(pool_errors.LAST_HOURS)]
+        hours = [pool_errors.Hour(n, 4, error=4 * error)
                  for n, error in enumerate(errors)]
         found = measured(sees('u', 'a', 640 * 1.15), hours={'a': hours})
         self.assertAlmostEqual(
@@ -125,13 +125,13 @@ class LevelTest(testtools.TestCase):
 
     def test_what_tenants_see_is_held_against_predictions_for_them(self):
         model = clusters.MODELS['apart']
-        small, large = wl.Workload(0, 4, 8), wl.Workload(0, 256, 8)
+        small, large = Workload(0, 4, 8), Workload(0, 256, 8)
         load = model.load([small, large])
         seen = [dataclasses.replace(
             each, latency_us=its, iops=8e6 / its) for each, its in (
                 (small, 1.5 * model.tenant(load, small).latency_us),
                 (large, 1.5 * model.tenant(load, large).latency_us))]
-        found = planning.measured(cl.Cluster(
+        found = planning.measured(Cluster(
             (pool('a', 'apart'), pool('b', 'apart')),
             (volume('u', 'a', workload=seen[0]),
              volume('v', 'a', workload=seen[1]),

@@ -3,9 +3,9 @@ import testtools
 
 from serifos.balancer import outlook
 from serifos.balancer import planning
-from serifos.facts import cluster as cl
+from serifos.facts.cluster import Cluster
 from serifos.plan import bfd
-from serifos.plan import limits as lm
+from serifos.plan.limits import Limits
 from tests.unit.plan import clusters
 from tests.unit.plan.clusters import pool
 from tests.unit.plan.clusters import volume
@@ -14,12 +14,12 @@ from tests.unit.plan.clusters import volume
 class ExpectedTest(testtools.TestCase):
 
     def test_intervals_before_and_after_by_the_models_of_the_pools(self):
-        cluster = cl.Cluster(
+        cluster = Cluster(
             (pool('a', correction=2.0), pool('b', 'odd'), pool('c', 'gone')),
             (volume('u', 'a', 64), volume('v', 'a', 64), volume('w', 'b', 2)))
-        plan = clusters.planned(bfd, cluster, lm.Limits())
+        plan = clusters.planned(bfd, cluster, Limits())
         move, = plan.moves
-        found = outlook.outlook(plan, cluster, lm.Limits(), clusters.MODELS)
+        found = outlook.outlook(plan, cluster, Limits(), clusters.MODELS)
         seen = {each.pool.name: each for each in found.pools}
         flat, odd = clusters.MODELS['flat'], clusters.MODELS['odd']
         both = flat.load(each.workload for each in cluster.volumes[:2])
@@ -38,11 +38,11 @@ class ExpectedTest(testtools.TestCase):
         self.assertIsNone(seen['c'].before.expected)
 
     def test_pools_of_one_device_are_expected_under_its_whole_load(self):
-        cluster = cl.Cluster(
+        cluster = Cluster(
             (pool('a', device='sda'), pool('b', device='sda')),
             (volume('u', 'a'), volume('v', 'b')))
         found = outlook.expected(planning.state(
-            cluster, lm.Limits(), clusters.MODELS), clusters.MODELS)
+            cluster, Limits(), clusters.MODELS), clusters.MODELS)
         flat = clusters.MODELS['flat']
         self.assertEqual(flat.interval(flat.load(
             each.workload for each in cluster.volumes)), (

@@ -5,17 +5,17 @@ import ddt
 import testtools
 
 from serifos.balancer import pace
-from serifos.facts import journal as jn
+from serifos.facts.journal import Entry
 from serifos.facts import times
-from serifos.plan import limits as lm
+from serifos.plan.limits import Copying
 from tests.unit.balancer import cloud
 
-USUAL = lm.Copying()
+USUAL = Copying()
 NOON = times.parse('2027-01-15T12:00:00Z')
 
 
 def entry(kind, at, volume, **facts):
-    return jn.Entry(times.text(at), kind, {'volume': volume, **facts})
+    return Entry(times.text(at), kind, {'volume': volume, **facts})
 
 
 def moved(at, volume, gib, seconds=100.0, result='success',
@@ -75,11 +75,11 @@ class PaceTest(testtools.TestCase):
         entries = (*moved(NOON, 'u', 10, 300, copied_s=100.0),
                    *moved(NOON, 'v', 1, 62, copied_s=60.0, status='in-use'))
         self.assertEqual(
-            lm.Copying(detached=10.0, attached=60.0, wiping=202 / 11),
+            Copying(detached=10.0, attached=60.0, wiping=202 / 11),
             pace.learnt(entries, USUAL))
 
     def test_cinders_limit_holds_for_detached_volumes(self):
-        usual = lm.Copying(10.0, 10.0, limited=64.0)
+        usual = Copying(10.0, 10.0, limited=64.0)
         self.assertEqual((64.0, 10.0), usual.s_per_gib)
         learnt = pace.learnt(moved(NOON, 'u', 1, 100), usual)
         self.assertEqual((100.0, 10.0), learnt.s_per_gib)

@@ -11,7 +11,7 @@ import testtools
 from serifos.balancer import past
 from serifos.balancer import settings
 from serifos.facts import activity
-from serifos.plan.loads import demand as dm
+from serifos.plan.loads.demand import Demand
 from tests.fakes import history
 
 NOW = 1_800_000_000.0
@@ -35,7 +35,7 @@ class PastTestCase(testtools.TestCase):
         return past.slots(
             self.history, places(*names), now, settings.BalancerSettings(
                 pathlib.Path('.'), pathlib.Path('.'), history_s=history_s,
-                demand=dm.Demand(**demand)))
+                demand=Demand(**demand)))
 
     def test_each_part_of_a_day_is_told(self):
         found = self.slots('u', 'v', slots=2)

@@ -7,11 +7,14 @@ import itertools
 import testtools
 
 from serifos.balancer import planning
-from serifos.facts import cluster as cl
-from serifos.facts import inventory as inv
-from serifos.facts import workload as wl
+from serifos.facts.cluster import Cluster
+from serifos.facts.cluster import Pool
+from serifos.facts.cluster import Volume
+from serifos.facts.inventory import Type
+from serifos.facts.workload import mean
+from serifos.facts.workload import Workload
 from serifos.files import documents
-from serifos.plan import limits as lm
+from serifos.plan.limits import Limits
 from serifos.plan import recent
 from tests.unit.balancer import cloud
 from tests.unit.balancer.cloud import A
@@ -81,10 +84,10 @@ class SloTest(cloud.Case):
         self.late = {**self.calm, 'v': cloud.busy(80)}
         self.cinder = self.cloud(
             [cloud.record('u', volume_type='gold'), cloud.record('v'),
-             cloud.record('w', cloud.B)], types=[inv.Type('gold', {
+             cloud.record('w', cloud.B)], types=[Type('gold', {
                  'serifos:max_latency_us': '1200',
                  'volume_backend_name': 'ssd'})])
-        self.set(limits=lm.Limits(hot_ratio=9.0))
+        self.set(limits=Limits(hot_ratio=9.0))
 
     def rounds_of(self, *workloads, latest=None):
         """(moves planned, moves asked for) of rounds with these workloads."""
@@ -127,9 +130,9 @@ class SloTest(cloud.Case):
 class SmoothedTest(testtools.TestCase):
 
     def cluster(self, pool, *pattern):
-        return cl.Cluster((cl.Pool('a'), cl.Pool('b')), (cl.Volume(
-            'v', pool, 1, workload=wl.Workload(*pattern[:2], 8, 100,
-                                               *pattern[2:])),))
+        return Cluster((Pool('a'), Pool('b')), (Volume(
+            'v', pool, 1, workload=Workload(*pattern[:2], 8, 100,
+                                            *pattern[2:])),))
 
     def test_a_volume_does_what_it_does_in_the_mean(self):
         latest = recent.Recent(2)
@@ -153,19 +156,19 @@ class SmoothedTest(testtools.TestCase):
                              seen.volume('v').workload.block_kib)
 
     def test_a_volume_without_a_rate_keeps_its_depth_in_the_mean(self):
-        one, two = wl.Workload(0, 4, 4), wl.Workload(100, 8, 12)
-        self.assertEqual(wl.Workload(75, 7, 8), wl.mean([one, two]))
+        one, two = Workload(0, 4, 4), Workload(100, 8, 12)
+        self.assertEqual(Workload(75, 7, 8), mean([one, two]))
 
     def test_a_volume_that_was_never_busy_is_not(self):
-        idle = wl.Workload(0, 4, iops=0, latency_us=0)
-        self.assertEqual(idle, wl.mean([idle, idle]))
+        idle = Workload(0, 4, iops=0, latency_us=0)
+        self.assertEqual(idle, mean([idle, idle]))
 
 
 class GapTest(testtools.TestCase):
     """u is busy on a; for a round there is no telemetry of it."""
 
     def cluster(self, workload, pool='a'):
-        return cl.Cluster(
+        return Cluster(
             tuple(clusters.pool(name) for name in 'abc'),
             (clusters.volume('u', pool, volume_type='t', workload=workload),
              clusters.volume('v', 'a', 10),
@@ -178,24 +181,24 @@ class GapTest(testtools.TestCase):
         return latest.smoothed(self.cluster(None, **last), 0.0)
 
     def figure_us(self, cluster):
-        return planning.plan('relieve', cluster, lm.Limits(),
+        return planning.plan('relieve', cluster, Limits(),
                              clusters.MODELS).latency_us['a'].before
 
     def test_what_it_lately_did_stands_in(self):
-        found = self.smoothed(wl.Workload(50, 96), wl.Workload(50, 128))
+        found = self.smoothed(Workload(50, 96), Workload(50, 128))
         self.assertEqual(112, found.volume('u').workload.block_kib)
         self.assertAlmostEqual(1220, self.figure_us(found))
 
     def test_it_is_not_moved(self):
-        found = self.smoothed(wl.Workload(50, 128))
-        plan = planning.plan('relieve', found, lm.Limits(), clusters.MODELS)
+        found = self.smoothed(Workload(50, 128))
+        plan = planning.plan('relieve', found, Limits(), clusters.MODELS)
         self.assertNotIn('u', [move.volume for move in plan.moves])
         self.assertIn(('u', 'no telemetry'), [
             (refusal.volume, refusal.reason) for refusal in plan.refused])
 
     def test_one_that_may_not_move_keeps_its_reason(self):
         latest = recent.Recent(3)
-        latest.smoothed(self.cluster(wl.Workload(50, 128)), 0.0)
+        latest.smoothed(self.cluster(Workload(50, 128)), 0.0)
         gap = self.cluster(None)
         attached = dataclasses.replace(gap, volumes=tuple(
             dataclasses.replace(v, movable='attached') for v in gap.volumes))
@@ -203,19 +206,19 @@ class GapTest(testtools.TestCase):
             attached, 0.0).volume('u').movable)
 
     def test_a_pool_is_as_hot_without_it_as_with_it(self):
-        busy, gap = wl.Workload(50, 128), self.cluster(None)
+        busy, gap = Workload(50, 128), self.cluster(None)
         seen = recent.filled(gap, self.smoothed(busy))
         self.assertEqual(*(planning.hot_pools(
-            each, lm.Limits(), clusters.MODELS) for each in (
+            each, Limits(), clusters.MODELS) for each in (
                 seen, self.cluster(busy))))
         self.assertAlmostEqual(self.figure_us(self.cluster(busy)),
                                self.figure_us(seen))
 
     def test_a_gap_of_as_many_rounds_as_count_is_filled_by_its_type(self):
-        found = self.smoothed(wl.Workload(50, 128), None, None)
+        found = self.smoothed(Workload(50, 128), None, None)
         self.assertIsNone(found.volume('u').workload)
         self.assertAlmostEqual(180, self.figure_us(found))
 
     def test_what_it_did_on_another_pool_does_not_count(self):
         self.assertIsNone(self.smoothed(
-            wl.Workload(50, 128), pool='b').volume('u').workload)
+            Workload(50, 128), pool='b').volume('u').workload)

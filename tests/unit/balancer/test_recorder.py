@@ -6,18 +6,18 @@ import dataclasses
 import ddt
 import numpy as np
 
-from serifos.balancer import recorder as rr
+from serifos.balancer.recorder import Recorder
 from serifos.database import connection
-from serifos.database.history import store as st
+from serifos.database.history import store
 from serifos.facts import activity
-from serifos.facts import inventory as inv
-from serifos.telemetry import counters as cn
+from serifos.facts.inventory import Inventory
+from serifos.telemetry.counters import Reading
 from serifos.telemetry.history import amounts
 from tests.unit.balancer import cloud
 from tests.unit.balancer.cloud import B
 from tests.unit.balancer.cloud import NOW
 from tests.unit.balancer.cloud import record
-from tests.unit.telemetry import readings as rd
+from tests.unit.telemetry import readings
 
 
 class Readings:
@@ -27,7 +27,7 @@ class Readings:
         self.taken = {}
 
     def take(self, host, at, counters):
-        self.taken.setdefault(host, []).append(cn.Reading(at, counters))
+        self.taken.setdefault(host, []).append(Reading(at, counters))
 
     def read(self, places, begin, end, step_s):
         return amounts.series(places, self.taken, begin, end, step_s,
@@ -41,10 +41,10 @@ class RecorderTest(cloud.Case):
         super().setUp()
         self.set(auto=False)
         self.readings = Readings()
-        self.store = st.Store(connection.Database(
+        self.store = store.Store(connection.Database(
             f'sqlite:///{self.dir}/history.sqlite',
             content=connection.HISTORY))
-        self.recorder = rr.Recorder(self.store, self.readings, 45)
+        self.recorder = Recorder(self.store, self.readings, 45)
 
     @property
     def balancer(self):
@@ -55,12 +55,14 @@ class RecorderTest(cloud.Case):
         for _ in range(seconds // 15):
             self.now += 15
             self.readings.take('a', self.now, {
-                name: rd.steady(self.now - NOW + 900) for name in volumes})
+                name: readings.steady(self.now - NOW + 900)
+                for name in volumes})
         self.balancer.observe()
 
     def iops(self, volume, begin=NOW, end=None, step_s=60):
         return self.store.read(
-            [rd.place(volume)], begin, end or self.now, step_s).iops[:, 0]
+            [readings.place(volume)], begin, end or self.now, step_s).iops[:,
+                                                                           0]
 
     def test_every_round_goes_on_where_the_last_one_ended(self):
         for seconds in (300, 300, 405, 150):
@@ -68,11 +70,11 @@ class RecorderTest(cloud.Case):
         self.assertEqual((self.now - 45) // 60 * 60, self.store.until())
         found = self.iops('u', end=self.store.until())
         np.testing.assert_allclose(np.full(18, 1000), found, rtol=1e-4)
-        self.assertEqual(st.TIERS[0].step_s * 18 - 15, self.store.read(
-            [rd.place('u')], NOW, self.now, 3600).seconds.sum())
+        self.assertEqual(store.TIERS[0].step_s * 18 - 15, self.store.read(
+            [readings.place('u')], NOW, self.now, 3600).seconds.sum())
 
     def test_a_source_that_only_tells_means(self):
-        self.recorder = rr.Recorder(self.store)
+        self.recorder = Recorder(self.store)
         for _ in range(3):
             self.now += 300
             self.balancer.observe()
@@ -122,13 +124,13 @@ class RecorderTest(cloud.Case):
                           end=self.store.until())
         np.testing.assert_allclose(np.full(5, 1000), found, rtol=1e-4)
         self.assertLessEqual(self.store.read(
-            [rd.place('u')], NOW, NOW + 900, 60).seconds.max(), 60)
+            [readings.place('u')], NOW, NOW + 900, 60).seconds.max(), 60)
 
     def test_after_a_long_pause_no_more_than_is_kept_is_read(self):
         self.round()
         self.round(2 * 3600)
         self.assertEqual(self.recorder.most_s + 240 - 15, self.store.read(
-            [rd.place('u')], NOW, self.now, 60).seconds.sum())
+            [readings.place('u')], NOW, self.now, 60).seconds.sum())
 
     def test_a_round_goes_on_where_nothing_can_be_written(self):
         self.store.database.file.write_text('no database' * 99)
@@ -138,12 +140,12 @@ class RecorderTest(cloud.Case):
         self.assertTrue(self.settings.cluster_file.exists())
 
     def test_nothing_is_seen(self):
-        self.recorder.record(inv.Inventory((), (), ()), [],
+        self.recorder.record(Inventory((), (), ()), [],
                              activity.Observed(0.0, {}, {}, {}, {}))
         self.assertEqual(0, self.store.until())
 
     def test_a_follower_leaves_a_shared_history_to_the_leader(self):
         self.assertIsNotNone(self.balancer.as_follower().recorder)
-        self.recorder = rr.Recorder(st.Store(connection.Database(
+        self.recorder = Recorder(store.Store(connection.Database(
             'mysql://u@127.0.0.1/history', content=connection.HISTORY)))
         self.assertIsNone(self.balancer.as_follower().recorder)

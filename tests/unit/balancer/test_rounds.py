@@ -4,7 +4,7 @@
 import ddt
 
 from serifos import errors
-from serifos.facts import inventory as inv
+from serifos.facts.inventory import Type
 from serifos.files import documents
 from tests.unit.balancer import cloud
 from tests.unit.balancer.cloud import A
@@ -130,7 +130,7 @@ class RoundTest(cloud.Case):
         self.set(balance=False)
         self.cinder = self.cloud(
             [record('u', volume_type='gold'), record('v')],
-            types=[inv.Type('gold', {'serifos:balance': 'true'})])
+            types=[Type('gold', {'serifos:balance': 'true'})])
         self.balancer.round()
         self.assertEqual({'u': B, 'v': A}, self.homes())
 

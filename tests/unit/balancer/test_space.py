@@ -9,10 +9,11 @@ import ddt
 from serifos.balancer import space
 from serifos.database import connection
 from serifos.database import homes
-from serifos.database import space as db
-from serifos.facts import space as sp
+from serifos.database.space import SLOT_S
+from serifos.database.space import Space
+from serifos.facts.space import Used
 from serifos.files import documents
-from serifos.plan import limits as lm
+from serifos.plan.limits import Limits
 from tests.unit.balancer import cloud
 from tests.unit.balancer.cloud import A
 from tests.unit.balancer.cloud import B
@@ -28,7 +29,7 @@ class GrowthTest(cloud.Case):
 
     def setUp(self):
         super().setUp()
-        self.set(limits=lm.Limits(capacity_horizon_s=10 * DAY))
+        self.set(limits=Limits(capacity_horizon_s=10 * DAY))
         self.cinder = self.cloud([record('u', size_gib=30.0),
                                   record('w', B)], {})
         self.change_pools(used_gib=0.0)
@@ -43,7 +44,7 @@ class GrowthTest(cloud.Case):
     @property
     def balancer(self):
         return dataclasses.replace(super().balancer, growth=space.Growth(
-            db.Space(self.database, 20 * DAY),
+            Space(self.database, 20 * DAY),
             homes.Homes(self.database, 20 * DAY), 10 * DAY))
 
     def days(self, count, gib=4.0):
@@ -109,8 +110,8 @@ class GrowthTest(cloud.Case):
     def test_what_the_journal_has_from_before_an_update_counts(self):
         """Moves were taken from the journal, before others' were seen."""
         self.now -= DAY
-        kept = db.Space(self.database, 20 * DAY)
-        kept.note(sp.Used(self.now, {A: 80.0, B: 1.0, C: 0.0}))
+        kept = Space(self.database, 20 * DAY)
+        kept.note(Used(self.now, {A: 80.0, B: 1.0, C: 0.0}))
         self.now += DAY
         self.journal().write('request', volume='w', source=A, target=B,
                              plan='p', size_gib=50.0)
@@ -125,13 +126,13 @@ class GrowthTest(cloud.Case):
         self.cinder.change('u', migration_status='migrating')
         self.cinder.add(record('t', C, migration_status='target:u'))
         self.balancer.observe()
-        before, = db.Space(self.database, DAY).earliest(0, self.now)
+        before, = Space(self.database, DAY).earliest(0, self.now)
         self.assertEqual({A, B}, {*before.gib})
         self.journal().write('request', volume='u', source=A, target=C,
                              plan='p', size_gib=30.0)
-        self.now += db.SLOT_S
+        self.now += SLOT_S
         self.balancer.observe()
-        later, = db.Space(self.database, DAY).earliest(self.now, self.now)
+        later, = Space(self.database, DAY).earliest(self.now, self.now)
         self.assertEqual({B}, {*later.gib})
 
     def test_a_round_goes_on_where_nothing_can_be_kept(self):

@@ -3,14 +3,16 @@
 
 import dataclasses
 
-from serifos.facts import caps as cp
-from serifos.facts import cluster as cl
-from serifos.facts import inventory as inv
-from serifos.facts import workload as wl
+from serifos.facts.caps import Caps
+from serifos.facts.cluster import Cluster
+from serifos.facts.cluster import Pool
+from serifos.facts.cluster import Volume
+from serifos.facts.inventory import Type
+from serifos.facts import workload
 from serifos.files import documents
-from serifos.model import model as mm
-from serifos.plan import limits as lm
-from serifos.plan import problem as pm
+from serifos.model.model import Model
+from serifos.plan.limits import Limits
+from serifos.plan.problem import Problem
 from serifos.report import observation
 from tests.unit.balancer import cloud
 from tests.unit.balancer.cloud import A
@@ -19,7 +21,7 @@ from tests.unit.balancer.cloud import C
 from tests.unit.balancer.cloud import record
 from tests.unit.plan import clusters
 
-DEEP = mm.Model('deep', 'outstanding', {
+DEEP = Model('deep', 'outstanding', {
     'intercept_us': 90, 'sum_q_r': 4, 'sum_q_w': 9, 'sum_q_s_r': 2.5,
     'sum_q_s_w': 3.25}, cloud.MODEL.range, {'mre': 0.1})
 
@@ -31,14 +33,14 @@ class ThrottledTest(cloud.Case):
         super().setUp()
         self.set(auto=False)
         documents.write_model(self.settings.models_dir / 'deep.json', DEEP)
-        does = wl.Workload(50, 16, iops=100, latency_us=320000)
-        other = wl.Workload(50, 16, iops=1000, latency_us=1000)
+        does = workload.Workload(50, 16, iops=100, latency_us=320000)
+        other = workload.Workload(50, 16, iops=1000, latency_us=1000)
         self.workloads = {'u': does, 't': other, 'v': other, 'w': other}
         self.in_qemu = True
 
     def seen(self, consumer='front-end', **qos):
         """The plan, and the observation, of volumes of a type."""
-        kind = inv.Type('slow', {}, qos, consumer)
+        kind = Type('slow', {}, qos, consumer)
         self.cinder = self.cloud([
             record('u', volume_type='slow'), record('t'), record('v', B),
             record('w', C)], self.workloads, models=dict.fromkeys(
@@ -61,7 +63,7 @@ class ThrottledTest(cloud.Case):
         plan, seen = self.seen(total_iops_sec='100')
         self.assertEqual((0, ()), (plan.hot_pools.before, plan.moves))
         found = seen.volume('u')
-        self.assertEqual((True, cp.Caps(100.0)), (found.at_cap, found.caps))
+        self.assertEqual((True, Caps(100.0)), (found.at_cap, found.caps))
         self.assertAlmostEqual(0.1, found.workload.outstanding)
 
     def test_what_the_device_shows_is_taken_as_it_is(self):
@@ -84,12 +86,12 @@ class ThrottledTest(cloud.Case):
 
     def test_an_unseen_volume_does_no_more_than_its_cap(self):
         """What its type does stands in for it."""
-        cluster = cl.Cluster((cl.Pool('a', 'deep'),), (
-            cl.Volume('u', 'a', 1, volume_type='slow', workload=wl.Workload(
+        cluster = Cluster((Pool('a', 'deep'),), (
+            Volume('u', 'a', 1, volume_type='slow', workload=workload.Workload(
                 50, 16, iops=1000, latency_us=2000)),
-            cl.Volume('v', 'a', 1, volume_type='slow', caps=cp.Caps(100.0)),
-            cl.Volume('w', 'a', 1, volume_type='slow')))
-        problem = pm.Problem.of(
-            cluster, clusters.models_of(cluster), lm.Limits())
-        q = problem.loads[:, 0, wl.FEATURES.index('sum_iodepth')]
+            Volume('v', 'a', 1, volume_type='slow', caps=Caps(100.0)),
+            Volume('w', 'a', 1, volume_type='slow')))
+        problem = Problem.of(
+            cluster, clusters.models_of(cluster), Limits())
+        q = problem.loads[:, 0, workload.FEATURES.index('sum_iodepth')]
         self.assertEqual([2.0, 0.2, 2.0], q.round(6).tolist())

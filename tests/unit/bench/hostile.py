@@ -4,18 +4,22 @@
 import copy
 import json
 
-from hypothesis import strategies as st
+from hypothesis import strategies
 
-NUMBERS = st.one_of(
-    st.integers(), st.floats(allow_nan=True),
-    st.sampled_from([0, -1, 2 ** 63, 10 ** 400, -10 ** 400, 1e308, 1e-320]))
-DEPTHS = st.sampled_from([1, 70, 400, 990, 3000])
-LEAVES = st.one_of(st.none(), st.booleans(), NUMBERS, st.text(max_size=9),
-                   st.sampled_from(['0', '1', '9' * 25, '٣', '-', '\x00']))
-VALUES = st.recursive(
-    LEAVES, lambda inner: st.one_of(
-        st.lists(inner, max_size=3),
-        st.dictionaries(st.text(max_size=4), inner, max_size=3)),
+NUMBERS = strategies.one_of(
+    strategies.integers(), strategies.floats(allow_nan=True),
+    strategies.sampled_from([0, -1, 2 ** 63, 10 ** 400, -10 ** 400, 1e308,
+                             1e-320]))
+DEPTHS = strategies.sampled_from([1, 70, 400, 990, 3000])
+LEAVES = strategies.one_of(strategies.none(), strategies.booleans(), NUMBERS,
+                           strategies.text(max_size=9),
+                           strategies.sampled_from(['0', '1', '9' * 25, '٣',
+                                                    '-', '\x00']))
+VALUES = strategies.recursive(
+    LEAVES, lambda inner: strategies.one_of(
+        strategies.lists(inner, max_size=3),
+        strategies.dictionaries(strategies.text(max_size=4), inner,
+                                max_size=3)),
     max_leaves=6)
 
 
@@ -27,17 +31,18 @@ def _places(doc, at=()):
         yield from _places(value, (*at, step))
 
 
-@st.composite
+@strategies.composite
 def _changed(draw, docs):
-    doc = copy.deepcopy(draw(st.sampled_from(docs)))
-    for _ in range(draw(st.integers(1, 3))):
-        *path, last = draw(st.sampled_from([*_places(doc)][1:] or [(None,)]))
+    doc = copy.deepcopy(draw(strategies.sampled_from(docs)))
+    for _ in range(draw(strategies.integers(1, 3))):
+        *path, last = draw(strategies.sampled_from([*_places(doc)][1:]
+                                                   or [(None,)]))
         if last is None:
             break
         inner = doc
         for step in path:
             inner = inner[step]
-        if draw(st.booleans()):
+        if draw(strategies.booleans()):
             inner[last] = draw(VALUES)
         else:
             del inner[last]
@@ -46,10 +51,10 @@ def _changed(draw, docs):
 
 def texts(*docs):
     """Texts near those of documents, and others that are JSON or not."""
-    whole = st.one_of(_changed(docs), VALUES).map(json.dumps)
-    return st.one_of(
+    whole = strategies.one_of(_changed(docs), VALUES).map(json.dumps)
+    return strategies.one_of(
         whole, whole.map(lambda text: text[:-1]),
         whole.map(lambda text: text + text),
         DEPTHS.map(lambda n: '[' * n + ']' * n),
         DEPTHS.map(lambda n: '{"blockdevices": [' * n + ']}' * n),
-        st.text(max_size=30), st.just(''))
+        strategies.text(max_size=30), strategies.just(''))

@@ -10,7 +10,7 @@ from serifos.bench import fio
 from serifos.bench import fio_result
 from serifos import errors
 from serifos.facts.seen import distribution
-from serifos.facts import workload as wl
+from serifos.facts.workload import Workload
 
 HALF_CACHED = pathlib.Path(__file__).with_name('half_cached.json')
 """What fio 3.33 printed of 32,768 reads of 4 KiB, each once, of a file of
@@ -39,7 +39,7 @@ def output(read, write, error=0, ended_ms=1000):
 class CommandTest(testtools.TestCase):
 
     def options(self, **kinds):
-        workload = wl.Workload(**{'write_pct': 25, 'block_kib': 4, **kinds})
+        workload = Workload(**{'write_pct': 25, 'block_kib': 4, **kinds})
         return fio.workload_command(workload, REGION, 15, 1, 'libaio')
 
     def test_what_the_paper_asks_of_fio(self):
@@ -92,7 +92,7 @@ class CommandTest(testtools.TestCase):
               ({'block_kib': 2 ** 20}, 'too few'))
     @ddt.unpack
     def test_what_fio_would_round_is_refused(self, kinds, words):
-        workload = wl.Workload(**{'write_pct': 25, 'block_kib': 4, **kinds})
+        workload = Workload(**{'write_pct': 25, 'block_kib': 4, **kinds})
         self.assertIn(words, str(self.assertRaises(
             errors.InputError, fio.refuse_unrunnable, [workload], REGION,
             512)))
@@ -183,12 +183,12 @@ class MeasurerTest(testtools.TestCase):
 
     def test_a_workload_without_a_place_is_not_left_out(self):
         measure = fio.measurer([], 'libaio')
-        self.assertRaises(ValueError, measure, [wl.Workload(0, 4)], 1)
+        self.assertRaises(ValueError, measure, [Workload(0, 4)], 1)
 
 
 class SampleTest(testtools.TestCase):
 
-    WORKLOADS = (wl.Workload(0, 4), wl.Workload(100, 4))
+    WORKLOADS = (Workload(0, 4), Workload(100, 4))
 
     def test_every_tenant_counts_once(self):
         seen = [fio_result.parse(output(side(900, 100, 1), side(0))),

@@ -6,7 +6,7 @@ import math
 
 from hypothesis import given
 from hypothesis import settings
-from hypothesis import strategies as st
+from hypothesis import strategies
 import testtools
 
 from serifos.bench import device
@@ -121,7 +121,7 @@ class HostileTest(testtools.TestCase):
                                 for words in how.commands for word in words))
 
     @few
-    @given(st.one_of(st.text(), st.from_regex(
+    @given(strategies.one_of(strategies.text(), strategies.from_regex(
         r'Sanitize Status \(SSTAT\) :  (0x)?[0-9a-f٣]{1,5000}')))
     def test_texts_of_nvme_and_hdparm(self, text):
         state = self.said(purge_methods.sanitize_state, text)
@@ -133,8 +133,9 @@ class HostileTest(testtools.TestCase):
                       errors.DeviceError)
 
     @few
-    @given(st.one_of(st.text(), st.lists(
-        st.one_of(st.integers(), st.just('x')), max_size=10).map(
+    @given(strategies.one_of(strategies.text(), strategies.lists(
+        strategies.one_of(strategies.integers(), strategies.just('x')),
+        max_size=10).map(
             lambda v: f'cpu {" ".join(map(str, v))}\nctxt 9\nintr 9 8')))
     def test_proc_stat(self, text):
         reading = self.said(lambda t: host.parse(t, 1.0), text)

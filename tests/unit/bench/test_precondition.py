@@ -6,14 +6,15 @@ import ddt
 
 from serifos.bench import fio
 from serifos.bench import precondition
-from serifos.bench import target as tg
+from serifos.bench.target import Area
+from serifos.bench.target import Target
 from serifos import errors
-from serifos.facts import dataset as ds
+from serifos.facts.dataset import Sample
 from tests.unit import case
 
 GIB = 2 ** 30
 PIECE = fio.Region('/dev/sdx', 0, 6 * GIB)
-TARGET = tg.Target(
+TARGET = Target(
     '/dev/sdx', 'S1', {}, {'model': 'M', 'serial': 'S1', 'size_gib': 6,
                            'target': '/dev/sdx', 'ioengine': 'libaio'},
     (PIECE,), 512, 'discard', False, lambda: None)
@@ -24,7 +25,7 @@ class Device:
 
     def __init__(self, unsettled=0, pieces=(PIECE,)):
         self.did, self.unsettled = [], unsettled
-        self.area = tg.Area(pieces, pieces, self.purge)
+        self.area = Area(pieces, pieces, self.purge)
 
     def purge(self):
         self.did.append('purge')
@@ -37,8 +38,8 @@ class Device:
         self.did.append(('settle', runtime_s))
         rounds = sum(1 for step in self.did if step[0] == 'settle')
         iops = 1000 / rounds if rounds <= self.unsettled else 100
-        return ds.Sample(tuple(workloads), 80,
-                         seen=({'write_iops': iops},) * len(workloads))
+        return Sample(tuple(workloads), 80,
+                      seen=({'write_iops': iops},) * len(workloads))
 
     def fills(self):
         return [step for step in self.did if step[0] == 'fill']

@@ -6,7 +6,7 @@ import os
 import ddt
 from hypothesis import given
 from hypothesis import settings
-from hypothesis import strategies as st
+from hypothesis import strategies
 import testtools
 
 from serifos.bench import safe_names
@@ -14,14 +14,15 @@ from serifos.bench import target
 from serifos import errors
 from serifos.lab.screening import job as screen_job
 from serifos.lab.screening import job_file
-from serifos.lab.screening import levels as sl
+from serifos.lab.screening.levels import JobTarget
+from serifos.lab.screening.levels import space
 from serifos.lab.screening import parameters
 from serifos.lab.screening import screen
 
 GIB = 2 ** 30
 SPECIAL = ';#:%$\\[]"\'`*?{}|<>&!^()\n\r\t\x00\x1b\x7f\x85\u2028\ufeff\udcff'
-DIRECTORY = sl.space(sl.JobTarget('/x', 800 * GIB, True, 512), {})
-DEVICE = sl.space(sl.JobTarget('/dev/x', 8 * GIB, False, 512), {})
+DIRECTORY = space(JobTarget('/x', 800 * GIB, True, 512), {})
+DEVICE = space(JobTarget('/dev/x', 8 * GIB, False, 512), {})
 
 
 @ddt.ddt
@@ -44,7 +45,7 @@ class NamesTest(testtools.TestCase):
     def test_what_is_taken(self, name):
         self.assertIsNone(safe_names.refuse_unsafe(name))
 
-    @given(st.text())
+    @given(strategies.text())
     def test_nothing_special_is_ever_taken(self, text):
         try:
             safe_names.refuse_unsafe(text)
@@ -84,9 +85,11 @@ class JobFileTest(testtools.TestCase):
     """A file has the one section and the options meant, each once."""
 
     @settings(max_examples=60, deadline=None)
-    @given(st.dictionaries(
-        st.one_of(st.sampled_from([*job_file.SHAPES]), st.text()),
-        st.one_of(st.integers(), st.text(), st.sampled_from(
+    @given(strategies.dictionaries(
+        strategies.one_of(strategies.sampled_from([*job_file.SHAPES]),
+                          strategies.text()),
+        strategies.one_of(strategies.integers(), strategies.text(),
+                          strategies.sampled_from(
             ['1', '1\n', '1\nexec_prerun=x', 'none', '/proc/self/fd/7',
              '/proc/self/fd/7/../../../../etc']))))
     def test_arbitrary_options(self, options):
@@ -101,13 +104,14 @@ class JobFileTest(testtools.TestCase):
         self.assertLessEqual({*options}, {*job_file.SHAPES})
 
     @settings(max_examples=60, deadline=None)
-    @given(st.text(), st.booleans(), st.dictionaries(
-        st.sampled_from([*parameters.PARAMETERS]),
-        st.one_of(st.text(), st.integers(-9, 9).map(str), st.sampled_from(
+    @given(strategies.text(), strategies.booleans(), strategies.dictionaries(
+        strategies.sampled_from([*parameters.PARAMETERS]),
+        strategies.one_of(strategies.text(), strategies.integers(-9, 9).map(
+            str), strategies.sampled_from(
             ['read\nexec_prerun=x', '1;', '2KiB', '٣', '9' * 400]))))
     def test_arbitrary_names_and_levels(self, path, is_directory, levels):
         space = DIRECTORY if is_directory else DEVICE
-        place = sl.JobTarget(
+        place = JobTarget(
             os.path.join('/', path), 8 * GIB, is_directory, 512)
         expected = lines(screen_job.job(space.run({}), place, 7, 10))
         try:

@@ -2,7 +2,7 @@
 
 import ddt
 from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import strategies
 import testtools
 
 from serifos.bench import steady
@@ -29,7 +29,8 @@ class SteadyTest(testtools.TestCase):
     def test_four_rounds_are_too_few(self):
         self.assertFalse(steady.steady([100.0] * 4).ok)
 
-    @given(st.lists(st.floats(1, 1e6), min_size=0, max_size=10),
-           st.floats(1, 1e6))
+    @given(strategies.lists(strategies.floats(1, 1e6), min_size=0,
+                            max_size=10),
+           strategies.floats(1, 1e6))
     def test_only_the_last_five_rounds_count(self, before, value):
         self.assertTrue(steady.steady([*before, *[value] * 5]).ok)

@@ -6,7 +6,7 @@ import pathlib
 import ddt
 import fixtures
 from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import strategies
 import testtools
 
 from serifos.bench import fio
@@ -19,7 +19,8 @@ MIB = 2 ** 20
 @ddt.ddt
 class TargetTest(testtools.TestCase):
 
-    @given(st.integers(0, 100), st.integers(1, 64), st.integers(0, 10_000))
+    @given(strategies.integers(0, 100), strategies.integers(1, 64),
+           strategies.integers(0, 10_000))
     def test_shares_are_equal_apart_and_inside(self, offset, count, room):
         whole = fio.Region('x', offset * MIB, count * MIB + room * 511)
         shares = target.shares(whole, count)

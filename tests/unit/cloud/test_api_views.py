@@ -4,7 +4,7 @@ import testtools
 
 from serifos.cloud import api_views
 from serifos.cloud import pool_stats
-from serifos.facts import inventory as inv
+from serifos.facts import inventory
 
 # As LVM reports a pool and the scheduler adds to it, Cinder 29.
 CAPABILITIES = {
@@ -44,7 +44,7 @@ def pool(**others):
 class PoolTest(testtools.TestCase):
 
     def test_what_a_pool_says(self):
-        self.assertEqual(inv.PoolStats(
+        self.assertEqual(inventory.PoolStats(
             'a@ssd#ssd', 100.0, 70.0, 20.0, backend_name='ssd',
             model='intel', unwritten_gib=60.0, used_gib=30.0,
             capabilities=CAPABILITIES),
@@ -106,7 +106,7 @@ class PoolTest(testtools.TestCase):
 class RecordTest(testtools.TestCase):
 
     def test_what_a_volume_says(self):
-        self.assertEqual(inv.Record(
+        self.assertEqual(inventory.Record(
             '2222', 1.0, 'available', pool='b@ssd#ssd', name_id='3333',
             migration_status='success', name='v', volume_type='gold',
             zone='nova', project_id='1111', metadata={'serifos:pin': 'yes'},
@@ -146,7 +146,7 @@ class ServiceTest(testtools.TestCase):
         ({'cluster': 'c@ssd'}, {'cluster': 'c@ssd'}))
     @ddt.unpack
     def test_what_a_service_says(self, said, heard):
-        self.assertEqual(inv.Service(**{
+        self.assertEqual(inventory.Service(**{
             'binary': 'cinder-volume', 'host': 'a@ssd', 'zone': 'nova',
             'backend_up': True, 'updated_at': 1795241856.839825,
             **heard}), api_views.service({

@@ -7,7 +7,7 @@ from urllib import parse
 import ddt
 from keystoneauth1 import fixture as ks_fixture
 from keystoneauth1 import identity
-from keystoneauth1 import session as ks
+from keystoneauth1.session import Session
 import requests
 import requests_mock
 from requests_mock.contrib import fixture
@@ -17,7 +17,7 @@ from serifos.cloud import client as volumes
 from serifos.cloud import pages
 from serifos.cloud import refused
 from serifos import errors
-from serifos.facts import inventory as inv
+from serifos.facts.inventory import Type
 from serifos.web import session
 from tests.unit.cloud import test_api_views
 from tests.unit.web import hostile
@@ -322,7 +322,7 @@ class VerbTest(Case):
             {'id': 't', 'name': 'tin', 'qos_specs_id': None,
              'extra_specs': {}}])
         self.assertEqual(
-            inv.Type('gold', {'serifos:balance': 'false'}),
+            Type('gold', {'serifos:balance': 'false'}),
             self.cinder.volume_type('gold'))
         self.assertIsNone(self.cinder.volume_type('brass'))
         self.assertEqual(['none'], self.questions('/types')[0]['is_public'])
@@ -544,6 +544,6 @@ class ErrorTest(Case):
 
     def test_an_api_that_hangs_does_not_hang_us(self):
         for said, timeout in (None, 60.0), (7, 7.0):
-            asking = ks.Session(timeout=said)
+            asking = Session(timeout=said)
             volumes.keystone(asking)
             self.assertEqual(timeout, asking.timeout)

@@ -11,7 +11,7 @@ import tempfile
 
 import ddt
 import hypothesis
-from hypothesis import strategies as st
+from hypothesis import strategies
 import testtools
 
 from serifos.balancer import join
@@ -32,7 +32,7 @@ def nested(depth):
     return json.loads('[' * depth + ']' * depth)
 
 
-ODD = st.sampled_from([
+ODD = strategies.sampled_from([
     None, True, False, 0, -1, 1, 10 ** 400, -10 ** 400, float('nan'),
     float('inf'), -float('inf'), 1e308, 5e-324, '', ' ', 'x', 'x' * 5000,
     '../x', '/etc/passwd', 'a\0b', 'a\nb', '\ud800', 'nan', '1e400',
@@ -110,12 +110,12 @@ def put(doc, path, value):
 WHERE = [path for path in places(replies()) if path]
 
 
-@st.composite
+@strategies.composite
 def changed(draw):
     said = replies()
-    for _ in range(draw(st.integers(1, 4))):
-        path = draw(st.sampled_from(WHERE))
-        value = draw(st.one_of(st.just(...), ODD))
+    for _ in range(draw(strategies.integers(1, 4))):
+        path = draw(strategies.sampled_from(WHERE))
+        value = draw(strategies.one_of(strategies.just(...), ODD))
         try:
             put(said, path, value)
         except (AttributeError, LookupError, TypeError):

@@ -10,7 +10,7 @@ from requests_mock.contrib import fixture
 import testtools
 
 from serifos.cloud import nova
-from serifos.facts import servers as sv
+from serifos.facts.servers import Doings
 from serifos.facts import times
 from serifos.web import session
 
@@ -190,7 +190,7 @@ class NovaTest(testtools.TestCase):
                       status_code=404, json={'itemNotFound': {
                           'code': 404, 'message':
                           'Instance s is not attached to volume v'}})
-        self.assertEqual(sv.Doings(), self.nova.doings('s', 'v', 0.0))
+        self.assertEqual(Doings(), self.nova.doings('s', 'v', 0.0))
 
     def test_a_server_whose_actions_nova_does_not_show(self):
         self.http.get(f'{URL}/servers/gone/os-instance-actions',

@@ -6,7 +6,7 @@ import pathlib
 
 from serifos.cmd.balancer import histories
 from serifos import conf
-from serifos.facts import history as hs
+from serifos.facts.history import Series
 from serifos.facts import times
 from tests.unit import case
 
@@ -43,7 +43,7 @@ def past(cluster, at, idle=(), hours=24):
     :param at: until when, seconds of the epoch
     """
     volumes = [each['id'] for each in cluster['volumes']]
-    found = hs.Series.empty(volumes, at - 3600 * hours, at, 60)
+    found = Series.empty(volumes, at - 3600 * hours, at, 60)
     for figure, rate in enumerate((1.0, 100, 0, 16384e2, 0, 0.8, 0)):
         found.sums[figure] = 60 * rate
     found.sums[1:, :, [volumes.index(volume) for volume in idle]] = 0

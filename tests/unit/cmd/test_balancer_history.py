@@ -10,15 +10,16 @@ import fixtures
 from serifos.cmd.balancer import adapters
 from serifos.cmd.balancer import histories
 from serifos import conf
-from serifos.facts import inventory as inv
-from serifos.facts import pool_errors as pe
+from serifos.facts.inventory import Inventory
+from serifos.facts.inventory import Record
+from serifos.facts import pool_errors
 from serifos.facts import times
 from serifos.lab.backtest import csv_history
 from tests.fakes import prometheus as fake
 from tests.unit import case
 from tests.unit.cmd import command
-from tests.unit.database.history import behaviour as bh
-from tests.unit.telemetry import readings as rd
+from tests.unit.database.history import behaviour
+from tests.unit.telemetry import readings
 
 NONE = {'at': None, 'seconds': 0.0, 'read_iops': None, 'write_iops': None,
         'read_kib_s': None, 'write_kib_s': None, 'latency_us': None,
@@ -40,7 +41,8 @@ class _Case(case.DirectoryCase):
         store = histories.store(conf.load([str(self.file)]))
         for nth in reversed(range(gap, gap + rounds)):
             self.assertTrue(store.add(
-                bh.done('ab', self.end - 300 * (nth + 1)), store.until()))
+                behaviour.done('ab', self.end - 300 * (nth + 1)),
+                store.until()))
 
     def history(self, *arguments):
         return command.balance('--config-file', self.file, 'history',
@@ -164,12 +166,12 @@ class HistoryOfAllVolumesTest(_Case):
     def setUp(self):
         super().setUp()
         self.out = self.dir / 'week.csv.gz'
-        inventory = inv.Inventory((), (), (
-            inv.Record('a', 10.0, 'available', pool='n@ssd#ssd'),
-            inv.Record('b', 20.0, 'available', pool='n@ssd#ssd'),
-            inv.Record('c', 30.0, 'available', pool='n@ssd#ssd'),
-            inv.Record('copy', 10.0, 'available', pool='m@ssd#ssd',
-                       migration_status='target:a')))
+        inventory = Inventory((), (), (
+            Record('a', 10.0, 'available', pool='n@ssd#ssd'),
+            Record('b', 20.0, 'available', pool='n@ssd#ssd'),
+            Record('c', 30.0, 'available', pool='n@ssd#ssd'),
+            Record('copy', 10.0, 'available', pool='m@ssd#ssd',
+                   migration_status='target:a')))
         self.useFixture(fixtures.MonkeyPatch(
             'serifos.cmd.balancer.adapters.cinder', lambda *_: self))
         self.inventory = lambda: inventory
@@ -221,13 +223,13 @@ class HistoryOfASourceTest(case.DirectoryCase):
         now = time.time()
         server = fake.Prometheus(fake.Exporter(
             {'instance': 'node1:9100'}, range(int(now) - 7200, int(now), 15),
-            lambda at: {'u': rd.steady(at - now + 9000)}))
-        url = self.enterContext(rd.serving(server.answer))
+            lambda at: {'u': readings.steady(at - now + 9000)}))
+        url = self.enterContext(readings.serving(server.answer))
         self.file = self.dir / 'serifos.conf'
         self.file.write_text(
             f'[serifos]\nstate_dir = {self.dir}\nmodels_dir = {self.dir}\n'
             f'[telemetry]\nsource = prometheus\nprometheus_url = {url}\n')
-        inventory = inv.Inventory((), (), (inv.Record(
+        inventory = Inventory((), (), (Record(
             'u', 1.0, 'available', pool='node1@ssd#ssd'),))
         self.useFixture(fixtures.MonkeyPatch(
             'serifos.cmd.balancer.adapters.cinder', lambda *_: self))
@@ -263,13 +265,13 @@ class HistoryOfPoolsTest(_Case):
 
     def kept(self, hours=8, rounds=4, b=(4000, 2000)):
         database = histories.achieved(conf.load([str(self.file)])).kept
-        last = int(time.time()) // pe.HOUR_S * pe.HOUR_S
+        last = int(time.time()) // pool_errors.HOUR_S * pool_errors.HOUR_S
         for nth in reversed(range(hours)):
             for _ in range(rounds):
                 database.note({
-                    'a@ssd#ssd': pe.Check.of(1000, 1000, (-0.2, 0.3)),
-                    'b@ssd#ssd': pe.Check.of(*b, (-0.2, 0.3))},
-                    last - nth * pe.HOUR_S)
+                    'a@ssd#ssd': pool_errors.Check.of(1000, 1000, (-0.2, 0.3)),
+                    'b@ssd#ssd': pool_errors.Check.of(*b, (-0.2, 0.3))},
+                    last - nth * pool_errors.HOUR_S)
 
     def documents(self, *arguments):
         code, out, err = self.history('--pools', '-f', 'json', *arguments)

@@ -11,7 +11,7 @@ from serifos.database import connection
 from serifos.database import journal
 from serifos.database import plans
 from serifos.database import pool_errors
-from serifos.facts import pool_errors as pe
+from serifos.facts.pool_errors import Check
 from serifos.facts import times
 from serifos.files import documents
 from tests.unit import case
@@ -177,7 +177,7 @@ class ReportTest(case.DirectoryCase):
             f'sqlite:///{self.state}/history.sqlite', {},
             connection.HISTORY))
         for hour in 3, 2, 1:
-            kept.note({'node1@ssd#ssd': pe.Check.of(
+            kept.note({'node1@ssd#ssd': Check.of(
                 5000 + hour, 6000, (-0.2, 0.3))}, self.now - 3600 * hour)
         page = self.page()
         self.assertIn('aria-label="node1, hour by hour: 5 ms seen in the '

@@ -6,13 +6,14 @@ import ddt
 import fixtures
 import testtools
 
-from serifos.facts import inventory as inv
+from serifos.facts.inventory import Inventory
+from serifos.facts.inventory import Record
 from serifos.facts import names
 from tests.fakes import prometheus as fake
 from tests.unit.cmd import command
 from tests.unit.cmd import days
 from tests.unit.cmd.days import EXAMPLES
-from tests.unit.telemetry import readings as rd
+from tests.unit.telemetry import readings
 
 
 @ddt.ddt
@@ -146,13 +147,13 @@ class SloOfDaysTest(days.DaysCase):
         server = fake.Prometheus(fake.Exporter(
             {'instance': f'{names.host(first["pool"])}:9100'},
             range(int(self.at) - 8000, int(self.at), 15),
-            lambda at: {first['id']: rd.steady(
+            lambda at: {first['id']: readings.steady(
                 at - self.at + 9000, iops=400, latency_us=4000)}))
-        url = self.enterContext(rd.serving(server.answer))
+        url = self.enterContext(readings.serving(server.answer))
         self.conf('[telemetry]', 'source = prometheus',
                   f'prometheus_url = {url}', window=7200)
-        inventory = inv.Inventory((), (), tuple(
-            inv.Record(volume, 1.0, 'available', pool=first['pool'])
+        inventory = Inventory((), (), tuple(
+            Record(volume, 1.0, 'available', pool=first['pool'])
             for volume in (first['id'], 'new')))
         self.useFixture(fixtures.MonkeyPatch(
             'serifos.cmd.balancer.adapters.cinder', lambda *_: self))

@@ -18,7 +18,7 @@ from serifos.cmd.balancer import history as balancer_history
 from serifos.cmd.balancer import run as balancer_run
 from serifos.cmd.balancer import status as balancer_status
 from serifos.facts import activity
-from serifos.plan.loads import demand as dm
+from serifos.plan.loads.demand import Demand
 from tests.fakes import history
 from tests.unit.balancer import cloud
 from tests.unit.balancer.cloud import A
@@ -324,7 +324,7 @@ class EvacuateTest(Case):
         self.history = history.EveryDay({
             volume: [(rate, 0.0, 65536 * rate, 0.0, 0.01 * rate, 0.0)] * 24
             for volume, rate in (('u', 100.0), ('w', 900.0), ('x', 0.1))})
-        self.set(history_s=86400.0, demand=dm.Demand(busy=True))
+        self.set(history_s=86400.0, demand=Demand(busy=True))
         code, out, err = self.verb(balancer_apply.Evacuate, A, '--yes')
         self.assertEqual(0, code, err)
         self.assertEqual({'u': C, 'w': B, 'x': C}, self.homes())

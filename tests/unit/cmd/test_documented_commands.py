@@ -16,8 +16,8 @@ import testtools
 
 from serifos.cmd import app
 from serifos import errors
-from serifos.facts import dataset as ds
-from serifos.facts import workload as wl
+from serifos.facts import dataset
+from serifos.facts.workload import Workload
 from tests.unit.cmd import command
 from tests.unit import samples
 
@@ -76,7 +76,7 @@ def of(name):
               'size_gib': 400.0 if name == 'large' else 100.0}
     found, tails = [], {}
     for _ in range(40):
-        run = tuple(wl.Workload(
+        run = tuple(Workload(
             float(rng.randrange(101)), float(rng.choice([4, 16, 64])),
             float(rng.randrange(1, 17)), 100.0)
             for _ in range(rng.randrange(1, 6)))
@@ -85,7 +85,7 @@ def of(name):
             for w in run) * rng.uniform(0.95, 1.05)
         if name == 'nvme':
             tails = {'read_p99_us': 3 * us, 'write_p99_us': 2 * us}
-        found.append(ds.Sample(run, us, seen=tuple({
+        found.append(dataset.Sample(run, us, seen=tuple({
             **tails,
             'latency_us': us, 'read_latency_us': us, 'write_latency_us': us,
             'iops': 1e6 * w.iodepth / us,
@@ -95,7 +95,8 @@ def of(name):
         found *= 2
     if name == 'distributed':
         found = [sample for sample in found if sample.count == 1]
-    return ds.Dataset(ds.Header(device, runtime_s=15.0), tuple(found))
+    return dataset.Dataset(dataset.Header(device, runtime_s=15.0),
+                           tuple(found))
 
 
 def commands(page):

@@ -4,15 +4,15 @@ import testtools
 
 from serifos.cmd import lookup
 from serifos import errors
-from serifos.facts import cluster as cl
+from serifos.facts import cluster
 from serifos.report.plan import wording
 
-CLUSTER = cl.Cluster(
-    (cl.Pool('n1@s#s'), cl.Pool('n2@s#s'), cl.Pool('n2@t#t')),
-    (cl.Volume('abcd-1', 'n1@s#s', 1, name='db'),
-     cl.Volume('abcd-2', 'n1@s#s', 1, name='log'),
-     cl.Volume('ef', 'n1@s#s', 1, name='log'),
-     cl.Volume('n1', 'n1@s#s', 1, name='abcd-1')))
+CLUSTER = cluster.Cluster(
+    (cluster.Pool('n1@s#s'), cluster.Pool('n2@s#s'), cluster.Pool('n2@t#t')),
+    (cluster.Volume('abcd-1', 'n1@s#s', 1, name='db'),
+     cluster.Volume('abcd-2', 'n1@s#s', 1, name='log'),
+     cluster.Volume('ef', 'n1@s#s', 1, name='log'),
+     cluster.Volume('n1', 'n1@s#s', 1, name='abcd-1')))
 
 
 @ddt.ddt
@@ -29,30 +29,31 @@ class LookupTest(testtools.TestCase):
         self.assertEqual(CLUSTER.volume(name), lookup.found(CLUSTER, said))
 
     def test_a_pool_with_the_domain_and_without(self):
-        few = cl.Cluster((cl.Pool('n1.example.org@s#s'),
-                          cl.Pool('n2.example.org@s#s')), ())
+        few = cluster.Cluster((cluster.Pool('n1.example.org@s#s'),
+                               cluster.Pool('n2.example.org@s#s')), ())
         for said in ('n1', 'n1.example.org', 'n1.example.org@s',
                      'n1.example.org@s#s'):
             self.assertIs(few.pools[0], lookup.found(few, said))
 
     def test_a_pool_by_its_first_label(self):
-        racks = cl.Cluster((cl.Pool('n1.rack-1@s#s'), cl.Pool('n2.rack-2@s#s'),
-                            cl.Pool('n11.rack-1@s#s')), ())
+        racks = cluster.Cluster((cluster.Pool('n1.rack-1@s#s'),
+                                 cluster.Pool('n2.rack-2@s#s'),
+                                 cluster.Pool('n11.rack-1@s#s')), ())
         self.assertIs(racks.pools[0], lookup.found(racks, 'n1'))
         self.assertRaises(errors.InputError, lookup.found, racks, 'n')
 
     def test_a_volume_as_tables_call_it(self):
         long = 'x' * 70
-        few = cl.Cluster((), (
-            cl.Volume('0123456789', 'a', 1, name=long),
-            cl.Volume('1123456789', 'a', 1, name='data'),
-            cl.Volume('2123456789', 'a', 1, name='data')))
+        few = cluster.Cluster((), (
+            cluster.Volume('0123456789', 'a', 1, name=long),
+            cluster.Volume('1123456789', 'a', 1, name='data'),
+            cluster.Volume('2123456789', 'a', 1, name='data')))
         for volume, said in zip(few.volumes, wording.volumes(few).values()):
             self.assertIs(volume, lookup.found(few, said))
         self.assertIs(few.volumes[0], lookup.found(few, long[:24]))
 
     def test_the_beginning_of_an_id(self):
-        few = cl.Cluster((), CLUSTER.volumes[:1])
+        few = cluster.Cluster((), CLUSTER.volumes[:1])
         self.assertEqual('abcd-1', lookup.found(few, 'abcd').id)
         self.assertRaises(errors.InputError, lookup.found, few, 'abc')
 

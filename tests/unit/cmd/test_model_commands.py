@@ -7,8 +7,9 @@ import json
 import ddt
 
 from serifos.design import d_optimal
-from serifos.facts import dataset as ds
-from serifos.facts import workload as wl
+from serifos.facts.dataset import Dataset
+from serifos.facts.dataset import Sample
+from serifos.facts.workload import Workload
 from serifos.files import documents
 from serifos.model import fit
 from serifos.model import verdict
@@ -364,8 +365,8 @@ class ReportTest(ModelCase):
             self.assertIn(words, text)
 
     def test_a_run_of_idle_tenants_alone_is_not_drawn(self):
-        idle = wl.Workload(0, 4, 1, think_time_us=1e6)
-        made = ds.Dataset(_dataset().header, (*_dataset().samples, ds.Sample(
+        idle = Workload(0, 4, 1, think_time_us=1e6)
+        made = Dataset(_dataset().header, (*_dataset().samples, Sample(
             (idle,), 90.0, seen=({'latency_us': 90.0, 'iops': 1.0},))))
         code, _, err = command.model('report', self.fitted(), samples.write(
             self.dir / 'i.jsonl', made))

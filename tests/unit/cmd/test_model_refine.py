@@ -6,10 +6,10 @@ import time
 import numpy as np
 
 from serifos.database import connection
-from serifos.database.history import store as st
+from serifos.database.history.store import Store
 from serifos.database import journal
-from serifos.facts import cluster as cl
-from serifos.facts import history as hs
+from serifos.facts import cluster
+from serifos.facts.history import Series
 from serifos.files import documents
 from tests.unit import case
 from tests.unit.cmd import command
@@ -39,14 +39,14 @@ class RefineTest(case.DirectoryCase):
         return code, json.loads(out) if out else err
 
     def observe(self, **pool):
-        documents.write_cluster(self.dir / 'cluster.json', cl.Cluster(
-            (cl.Pool('a', **{'model': 'm', **pool}),),
-            tuple(cl.Volume(name, 'a', 1) for name in 'uv')))
+        documents.write_cluster(self.dir / 'cluster.json', cluster.Cluster(
+            (cluster.Pool('a', **{'model': 'm', **pool}),),
+            tuple(cluster.Volume(name, 'a', 1) for name in 'uv')))
 
     def keep(self, factor):
         """A history of what both volumes did until now."""
         end = self.end = int(time.time()) // 3600 * 3600
-        series = hs.Series.empty('uv', end - HOURS * 3600, end, 60)
+        series = Series.empty('uv', end - HOURS * 3600, end, 60)
         rng = np.random.default_rng(0)
         for hour in range(HOURS):
             q, kib = rng.uniform(1, 16, 2), rng.choice([4., 8., 16., 32.], 2)
@@ -59,7 +59,7 @@ class RefineTest(case.DirectoryCase):
                 [1, 1], reads, writes, 1024 * kib * reads,
                 1024 * kib * writes, us / 1e6 * reads, us / 1e6 * writes,
                 ])[:, None]
-        store = st.Store(connection.Database(
+        store = Store(connection.Database(
             f'sqlite:///{self.dir}/history.sqlite',
             content=connection.HISTORY))
         self.assertTrue(store.add(series, store.until()))

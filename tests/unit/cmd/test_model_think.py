@@ -10,7 +10,7 @@ from serifos.files import documents
 from serifos.model import fit_runs
 from serifos.model import held_out
 from serifos.model import kinds
-from serifos.model import model as mm
+from serifos.model.model import Model
 from tests.unit.cmd import command
 from tests.unit.cmd import test_model_commands as commands
 
@@ -24,8 +24,8 @@ _RANGE = {'write_pct': (0, 100), 'block_kib': (4, 256), 'iodepth': (1, 32),
 @functools.cache
 def _of_kind(kind):
     data = fit_runs.runs(commands._dataset().valid())
-    return mm.Model('m', kind, held_out.parameters(kind, data, {}), _RANGE,
-                    {'interval': [-0.1, 0.2]})
+    return Model('m', kind, held_out.parameters(kind, data, {}), _RANGE,
+                 {'interval': [-0.1, 0.2]})
 
 
 @ddt.ddt

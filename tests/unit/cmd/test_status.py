@@ -11,7 +11,7 @@ import fixtures
 from serifos.cmd import status
 from serifos import errors
 from serifos.facts import activity
-from serifos.facts import inventory as inv
+from serifos.facts.inventory import Type
 from serifos.files import documents
 from tests.unit.balancer import cloud
 from tests.unit.cmd import command
@@ -94,7 +94,7 @@ class StatusTest(cloud.Case):
     def test_a_setting_of_a_type_that_cannot_be_used(self):
         seen = self.cinder.inventory()
         self.cinder.inventory = lambda: dataclasses.replace(seen, types=(
-            inv.Type('gold', {'serifos:balance': 'maybe'}),))
+            Type('gold', {'serifos:balance': 'maybe'}),))
         result, said = self.checked()['Cinder']
         self.assertEqual(1, result)
         self.assertIn("Of volume type gold, serifos:balance 'maybe' is "

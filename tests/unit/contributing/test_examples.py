@@ -16,13 +16,13 @@ from serifos.balancer import observer
 from serifos.balancer import planning
 from serifos import errors
 from serifos.facts import activity
-from serifos.facts import cluster as cl
-from serifos.facts import workload as wl
+from serifos.facts.cluster import Cluster
+from serifos.facts.workload import Workload
 from serifos.files import documents
 from serifos.model import fit
 from serifos.model import fit_runs
 from serifos.model import kinds
-from serifos.plan import limits as lm
+from serifos.plan.limits import Limits
 from serifos import plugins
 from tests.unit.balancer import cloud
 from tests.unit.cmd import command
@@ -33,7 +33,7 @@ ROOT = pathlib.Path(__file__).parents[3]
 EXAMPLES = ROOT / 'doc' / 'source' / 'contributor' / 'examples'
 HEADER = 'at,seconds,volume,write_pct,block_kib,iops,latency_us\n'
 
-RUNS = [[wl.Workload(50.0, 16.0, depth)] * count
+RUNS = [[Workload(50.0, 16.0, depth)] * count
         for depth in (1.0, 4.0, 16.0) for count in (1, 2, 3)]
 
 CHOSEN = """
@@ -90,15 +90,15 @@ class Case(testtools.TestCase):
 class PlannerTest(Case):
 
     def plan(self, *volumes):
-        cluster = cl.Cluster(
+        cluster = Cluster(
             (clusters.pool('a'), clusters.pool('b'), clusters.pool('c')),
             volumes)
         return planning.plan(
-            'hottest', cluster, lm.Limits(), clusters.MODELS)
+            'hottest', cluster, Limits(), clusters.MODELS)
 
     def test_the_hottest_volume_moves_and_no_other(self):
         plan = self.plan(*(clusters.volume(
-            name, 'a', workload=wl.Workload(50, 16, depth))
+            name, 'a', workload=Workload(50, 16, depth))
             for name, depth in (('u', 4), ('v', 32), ('w', 8))))
         move, = plan.moves
         self.assertEqual(('v', 'a'), (move.volume, move.source))

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import dataclasses
 
-from serifos.database import homes as db
-from serifos.facts import space as sp
+from serifos.database.homes import Homes
+from serifos.facts.space import Home
+from serifos.facts.space import Moved
 from tests.unit.database import at_once
 
 DAY = 86400.0
@@ -17,12 +18,12 @@ class Behaviour:
     """The tests; who uses them has ``database``, empty when one begins."""
 
     def homes(self, keep_s=14 * DAY):
-        return db.Homes(self.database, keep_s)
+        return Homes(self.database, keep_s)
 
     def note(self, day, where, before=(), keep_s=14 * DAY, gib=8.0):
         """:param where: volume → its pool"""
         self.homes(keep_s).note({
-            volume: sp.Home(pool, gib) for volume, pool in where.items()},
+            volume: Home(pool, gib) for volume, pool in where.items()},
             BEGIN + day * DAY, before)
 
     def moves(self, day=0):
@@ -54,7 +55,7 @@ class Behaviour:
         self.assertEqual([(2, 'v', 'a', 'b', 6)], self.moves())
 
     def test_moves_that_are_known_are_kept_the_first_time_alone(self):
-        known = [sp.Moved(BEGIN - DAY, 'a', 'b', 3.0, 'v')] * 2
+        known = [Moved(BEGIN - DAY, 'a', 'b', 3.0, 'v')] * 2
         for _ in range(2):
             self.note(0, {}, known)
         self.note(0, {'v': 'b'}, known)

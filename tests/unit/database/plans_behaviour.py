@@ -8,11 +8,14 @@ import json
 import random
 import zlib
 
-import sqlalchemy as sa
+import sqlalchemy
 
-from serifos.database import plans as db
+from serifos.database import plans
 from serifos import errors
-from serifos.plan import plan as pl
+from serifos.plan.plan import Change
+from serifos.plan.plan import Move
+from serifos.plan.plan import Plan
+from serifos.plan.plan import Refusal
 from tests.unit.database import at_once
 
 NOW = 1_800_000_000.0
@@ -20,9 +23,9 @@ DAY = 86400.0
 
 
 def plan(name, created=NOW, ttl=DAY, volume='v'):
-    change = pl.Change(2, 1)
-    return pl.Plan(
-        'relieve', (pl.Move(volume, 'a', 'b', 1, 2, 1, 1, 2, 'it is hot'),),
+    change = Change(2, 1)
+    return Plan(
+        'relieve', (Move(volume, 'a', 'b', 1, 2, 1, 1, 2, 'it is hot'),),
         (), False, {'a': change}, change, change, change, change,
         ).issued(name, created, ttl)
 
@@ -30,23 +33,23 @@ def plan(name, created=NOW, ttl=DAY, volume='v'):
 def large(name, pools=1000, volumes=10_000):
     """A plan of a large cloud: a move a pool, all other volumes refused."""
     rng = random.Random(1)
-    change = pl.Change(2.0, 1.0)
+    change = Change(2.0, 1.0)
     ids = [f'{rng.getrandbits(128):032x}' for _ in range(volumes)]
     names = [f'stor{n:04}@ssd-é#ssd' for n in range(pools)]
     return dataclasses.replace(
-        plan(name), moves=tuple(pl.Move(
+        plan(name), moves=tuple(Move(
             volume, source, names[-1], 60.0, *(rng.uniform(100, 9000)
                                                for _ in range(4)),
             'the pool is hot: 12.4 ms, 3.1 ms in the mean')
             for volume, source in zip(ids, names)),
-        refused=tuple(pl.Refusal(volume, 'gain 2 % is below min_gain 10 %')
+        refused=tuple(Refusal(volume, 'gain 2 % is below min_gain 10 %')
                       for volume in ids[pools:]),
         latency_us={name: change for name in names})
 
 
 def break_row(database, plan_id, **columns):
-    database.run(lambda connection: connection.execute(sa.update(
-        db.PLANS).where(db.PLANS.c.id == plan_id).values(**columns)))
+    database.run(lambda connection: connection.execute(sqlalchemy.update(
+        plans.PLANS).where(plans.PLANS.c.id == plan_id).values(**columns)))
 
 
 def packed(document):
@@ -63,7 +66,7 @@ class Behaviour:
     @property
     def stored(self):
         """Each time anew, as another balancer of another host has it."""
-        return db.Plans(dataclasses.replace(
+        return plans.Plans(dataclasses.replace(
             self.database, options={**self.database.options,
                                     'db_retry_interval': 0.05}))
 

@@ -5,22 +5,23 @@ from __future__ import annotations
 
 import dataclasses
 
-from serifos.database import pool_errors as db
-from serifos.facts import pool_errors as pe
+from serifos.database.pool_errors import PoolErrors
+from serifos.facts import pool_errors
 from tests.unit.database import at_once
 
-BEGIN = 1_800_000_000 // pe.HOUR_S * pe.HOUR_S
-HOUR, DAY = pe.HOUR_S, 86400
+BEGIN = 1_800_000_000 // pool_errors.HOUR_S * pool_errors.HOUR_S
+HOUR, DAY = pool_errors.HOUR_S, 86400
 
 
 class Behaviour:
     """The tests; who uses them has ``database``, empty when one begins."""
 
     def errors(self):
-        return db.PoolErrors(self.database)
+        return PoolErrors(self.database)
 
     def note(self, at, **ratios):
-        self.errors().note({pool: pe.Check(1000.0 * ratio, 1000.0, ratio > 1)
+        self.errors().note({pool: pool_errors.Check(1000.0 * ratio, 1000.0,
+                                                    ratio > 1)
                             for pool, ratio in ratios.items()}, BEGIN + at)
 
     def found(self, begin=-DAY, end=400 * DAY):
@@ -41,7 +42,7 @@ class Behaviour:
             'c': [(HOUR, 1, 500, 1000, 0, 0)]}, self.found())
         self.assertEqual({'a', 'b'}, {*self.found(0, 0)})
         error = self.errors().hours(BEGIN, BEGIN)['a'][0].error
-        self.assertAlmostEqual(pe.Check(3, 1).error, error)
+        self.assertAlmostEqual(pool_errors.Check(3, 1).error, error)
 
     def test_nothing_to_note(self):
         self.note(0)
@@ -58,7 +59,7 @@ class Behaviour:
         names = [f'host-é@ssd#{n:0240}' for n in range(1200)]
         for _ in range(2):
             self.errors().note(dict.fromkeys(
-                names, pe.Check(2.0, 1.0)), BEGIN)
+                names, pool_errors.Check(2.0, 1.0)), BEGIN)
         self.assertEqual([(0, 2, 4.0, 2.0, 0, 0)], self.found()[names[-1]])
         self.assertEqual(1200, len(self.found()))
 
@@ -66,8 +67,8 @@ class Behaviour:
         self.note(0, a=1.0)
 
         def note():
-            errors = db.PoolErrors(dataclasses.replace(self.database))
+            errors = PoolErrors(dataclasses.replace(self.database))
             for _ in range(8):
-                errors.note({'a': pe.Check(1.0, 1.0)}, BEGIN + 9)
+                errors.note({'a': pool_errors.Check(1.0, 1.0)}, BEGIN + 9)
         self.assertEqual([], at_once.failures(note))
         self.assertEqual(17, self.found()['a'][0][1])

@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from serifos.database import rounds as db
+from serifos.database.rounds import KEEP_S
+from serifos.database.rounds import Rounds
 from tests.unit.database import at_once
 
 NOW = 1_800_000_000.0
@@ -13,7 +14,7 @@ class Behaviour:
     """The tests; who uses them has ``database``, empty when one begins."""
 
     def rounds(self, at=0.0):
-        return db.Rounds(self.database, lambda: NOW + at)
+        return Rounds(self.database, lambda: NOW + at)
 
     def found(self):
         return [(each.host, each.result, each.number, each.last_at - NOW)
@@ -30,7 +31,7 @@ class Behaviour:
     def test_a_host_that_went_is_forgotten(self):
         self.rounds().count('old', 'planned')
         self.rounds().count('new', 'failed')
-        self.rounds(db.KEEP_S + 1).count('new', 'planned')
+        self.rounds(KEEP_S + 1).count('new', 'planned')
         self.assertEqual(['new', 'new'], [each[0] for each in self.found()])
 
     def test_two_that_count_at_the_same_time(self):

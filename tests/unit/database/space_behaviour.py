@@ -5,26 +5,27 @@ from __future__ import annotations
 
 import dataclasses
 
-from serifos.database import space as db
-from serifos.facts import space as sp
+from serifos.database.space import SLOT_S
+from serifos.database.space import Space
+from serifos.facts.space import Used
 from tests.unit.database import at_once
 
 BEGIN = 1_800_003_600.0
-SLOT, DAY = db.SLOT_S, 86400
+SLOT, DAY = SLOT_S, 86400
 
 
 class Behaviour:
     """The tests; who uses them has ``database``, empty when one begins."""
 
     def space(self, keep_s=14 * DAY):
-        return db.Space(self.database, keep_s)
+        return Space(self.database, keep_s)
 
     def found(self, begin=0.0, end=BEGIN * 2):
         return [(used.at - BEGIN, used.gib)
                 for used in self.space().earliest(begin, end)]
 
     def note(self, at, keep_s=14 * DAY, **gib):
-        self.space(keep_s).note(sp.Used(BEGIN + at, gib))
+        self.space(keep_s).note(Used(BEGIN + at, gib))
 
     def test_the_earliest_of_each_pool(self):
         self.assertEqual([], self.found())
@@ -53,7 +54,7 @@ class Behaviour:
 
     def test_many_pools_and_long_names(self):
         names = {'host-é@ssd#' + f'{n:0240}': float(n) for n in range(1200)}
-        self.space().note(sp.Used(BEGIN, names))
+        self.space().note(Used(BEGIN, names))
         self.assertEqual([(0, names)], self.found())
 
     def test_two_that_note_at_once(self):
@@ -61,8 +62,8 @@ class Behaviour:
 
         def note():
             for slot in range(8):
-                db.Space(dataclasses.replace(self.database), DAY).note(
-                    sp.Used(BEGIN + slot * SLOT, {'a': 1.0, 'b': 2.0}))
+                Space(dataclasses.replace(self.database), DAY).note(
+                    Used(BEGIN + slot * SLOT, {'a': 1.0, 'b': 2.0}))
         self.assertEqual([], at_once.failures(note))
         self.assertEqual({'a', 'b'}, {
             pool for _, gib in self.found() for pool in gib})

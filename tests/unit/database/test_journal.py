@@ -7,14 +7,18 @@ import sqlite3
 import ddt
 from hypothesis import given
 from hypothesis import settings
-from hypothesis import strategies as st
+from hypothesis import strategies
 import testtools
 
 from serifos.balancer.standing import of_plans
 from serifos.database import connection
-from serifos.database import journal as dj
+from serifos.database.journal import Journal
 from serifos import errors
-from serifos.facts import journal as jn
+from serifos.facts.journal import approvals
+from serifos.facts.journal import doubt
+from serifos.facts.journal import last_moves
+from serifos.facts.journal import open_moves
+from serifos.facts.journal import paused
 from tests.unit import case
 from tests.unit.database import plans_behaviour
 
@@ -31,7 +35,7 @@ class Case(case.DirectoryCase):
         self.now = 1_800_000_000.0
 
     def journal(self, **others):
-        return dj.Journal(
+        return Journal(
             connection.Database(f'sqlite:///{self.path}'), lambda: self.now,
             **others)
 
@@ -83,11 +87,11 @@ class DatabaseTest(Case):
         other = self.after(1, 'accepted', volume='w')
         _, found = entries = self.journal().entries()
         self.assertEqual(other, found)
-        self.assertIn(said, jn.doubt(entries))
+        self.assertIn(said, doubt(entries))
         self.assertIn(f'{self.path} has a broken entry, id 1 of '
-                      'serifos_journal_entries', jn.doubt(entries))
+                      'serifos_journal_entries', doubt(entries))
         self.after(2, 'resume', reason='seen')
-        self.assertIsNone(jn.doubt(self.journal().entries()))
+        self.assertIsNone(doubt(self.journal().entries()))
 
     def test_kinds_of_a_newer_release_are_left_out(self):
         one = self.after(0, 'request', volume='v', **REQUEST)
@@ -180,8 +184,9 @@ class UrlTest(testtools.TestCase):
             self.assertNotIn('hush', str(error))
 
     @settings(max_examples=200, deadline=None)
-    @given(st.text() | st.text().map('mysql+pymysql://u:hush@{}'.format)
-           | st.text().map('{}://u:hush@h/d'.format))
+    @given(strategies.text()
+           | strategies.text().map('mysql+pymysql://u:hush@{}'.format)
+           | strategies.text().map('{}://u:hush@h/d'.format))
     def test_any_text_is_a_url_or_refused(self, url):
         try:
             said = connection.Database(url).name
@@ -225,7 +230,7 @@ class LeadTest(Case):
         leader.write('pause', reason='3 failures')
         self.journal().write('resume', reason='')
         leader.prove()
-        self.assertFalse(jn.paused(leader.entries()))
+        self.assertFalse(paused(leader.entries()))
 
 
 class LengthTest(Case):
@@ -239,9 +244,9 @@ class LengthTest(Case):
             journal.write('request', volume=volume, **REQUEST)
             journal.write('outcome', volume=volume, **OUTCOME)
         entries = journal.entries()
-        self.assertEqual((asked,), jn.open_moves(entries))
-        self.assertEqual(7, len(jn.last_moves(entries)))
-        self.assertEqual(self.now, jn.last_moves(entries)[volume])
+        self.assertEqual((asked,), open_moves(entries))
+        self.assertEqual(7, len(last_moves(entries)))
+        self.assertEqual(self.now, last_moves(entries)[volume])
         self.assertLess(len(entries), 67)
 
     def test_a_plan_that_was_approved_is_not_forgotten(self):
@@ -261,7 +266,7 @@ class LengthTest(Case):
             journal.write('outcome', volume=volume, **OUTCOME)
         entries = journal.entries()
         self.assertLess(len(entries), 67)
-        self.assertEqual({'good': 'anna'}, jn.approvals(entries))
+        self.assertEqual({'good': 'anna'}, approvals(entries))
         found, = of_plans.standings(
             [plans_behaviour.plan('good')], entries, self.now)
         self.assertEqual({'a': 'success', 'b': 'refused'}, {
@@ -280,4 +285,4 @@ class LengthTest(Case):
                        for n in range(20)]
             for each in [filling, *resumed]:
                 each.result()
-        self.assertFalse(jn.paused(journal.entries()))
+        self.assertFalse(paused(journal.entries()))

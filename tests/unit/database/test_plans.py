@@ -5,7 +5,7 @@ import sqlite3
 
 from hypothesis import given
 from hypothesis import settings
-from hypothesis import strategies as st
+from hypothesis import strategies
 
 from serifos.balancer import plans as files
 from serifos.database import connection
@@ -63,7 +63,7 @@ class PlansTest(plans_behaviour.Behaviour, Case):
             self.assertIn(str(self.path), said)
 
     @settings(max_examples=60, deadline=None)
-    @given(st.binary(max_size=300), st.integers(0, 300))
+    @given(strategies.binary(max_size=300), strategies.integers(0, 300))
     def test_any_row_is_a_plan_or_one_sentence(self, noise, at):
         self.keep(plan('one'))
         whole = plans_behaviour.packed(plan('one').to_json())

@@ -6,7 +6,7 @@ import testtools
 from serifos.design import alone
 from serifos.design import design
 from serifos.design import sequential
-from serifos.facts import dataset as ds
+from serifos.facts import dataset
 
 THEN = sequential.Sequential(most=20)
 PLAN = alone.AloneFirst(alone.runs(), THEN)
@@ -16,7 +16,7 @@ class RunsTest(testtools.TestCase):
 
     def test_each_is_of_one_workload_of_one_direction(self):
         found = alone.runs()
-        self.assertEqual(16, len({ds.key(run) for run in found}))
+        self.assertEqual(16, len({dataset.key(run) for run in found}))
         self.assertEqual({0, 100}, {w.write_pct for w, in found})
         self.assertEqual(1, min(w.iodepth for w, in found))
 

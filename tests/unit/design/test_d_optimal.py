@@ -10,7 +10,7 @@ import testtools
 from serifos.design import d_optimal
 from serifos.design import design
 from serifos import errors
-from serifos.facts import workload as wl
+from serifos.facts.workload import Workload
 
 
 def _log_det(runs):
@@ -116,7 +116,7 @@ class OptimalTest(testtools.TestCase):
         runs = d_optimal.runs(20, space)
         self.assertLessEqual(
             {0.0, 100.0}, {w.random_pct for run in runs for w in run})
-        self.assertIsInstance(runs[0][0], wl.Workload)
+        self.assertIsInstance(runs[0][0], Workload)
 
     def test_think_times_follow_the_space(self):
         space = design.Space((0, 100), (4, 64), (1, 2),

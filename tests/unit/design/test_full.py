@@ -6,7 +6,7 @@ import json
 
 import ddt
 from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import strategies
 import testtools
 
 from serifos.design import design
@@ -77,8 +77,9 @@ class CombinationsTest(testtools.TestCase):
             golden.SERIFOS['device_model_vectors']['patterns'], len(runs))
         self.assertEqual(660, len(set(runs)))
 
-    @given(st.sets(st.integers(0, 100), min_size=1, max_size=3),
-           st.integers(1, 3))
+    @given(strategies.sets(strategies.integers(0, 100), min_size=1,
+                           max_size=3),
+           strategies.integers(1, 3))
     def test_every_order_of_the_product_is_there_once(self, pcts, count):
         space = design.Space(tuple(pcts), (4, 8), (count,))
         runs = list(full.sets(space))

@@ -3,7 +3,7 @@
 
 import ddt
 import hypothesis
-from hypothesis import strategies as st
+from hypothesis import strategies
 import numpy as np
 import testtools
 
@@ -11,8 +11,8 @@ from serifos.design import design
 from serifos.design import sequential
 from serifos.design import stopping
 from serifos import errors
-from serifos.facts import dataset as ds
-from serifos.facts import workload as wl
+from serifos.facts import dataset
+from serifos.facts.workload import Workload
 
 PLAN = sequential.Sequential()
 NEVER = stopping.Enough(error=0, gain=0)
@@ -25,7 +25,7 @@ def chosen(plan, until=80, lost=()):
     while (runs := plan.following(made, failed)) and len(made) < until:
         for run in runs:
             if len(made) + len(failed) in lost:
-                failed.append(ds.key(run))
+                failed.append(dataset.key(run))
             else:
                 made.append(run)
     return made
@@ -39,7 +39,7 @@ class OrderTest(testtools.TestCase):
 
     def test_so_many_and_none_twice(self):
         self.assertEqual(80, len(EVERY))
-        self.assertEqual(80, len({ds.key(run) for run in EVERY}))
+        self.assertEqual(80, len({dataset.key(run) for run in EVERY}))
 
     def test_the_same_seed_chooses_the_same(self):
         again = chosen(sequential.Sequential(), until=20)
@@ -48,22 +48,22 @@ class OrderTest(testtools.TestCase):
         self.assertNotEqual(EVERY[:20], other[:20])
 
     @few
-    @hypothesis.given(st.integers(12, 79))
+    @hypothesis.given(strategies.integers(12, 79))
     def test_it_goes_on_wherever_it_was_stopped(self, made):
         runs = PLAN.following(EVERY[:made])
         self.assertEqual(tuple(EVERY[made:made + len(runs)]), runs)
         self.assertEqual(0, (made + len(runs) - 12) % stopping.BATCH)
 
     @few
-    @hypothesis.given(st.permutations(EVERY[:22]))
+    @hypothesis.given(strategies.permutations(EVERY[:22]))
     def test_the_order_of_what_was_made_changes_nothing(self, made):
         self.assertEqual(tuple(EVERY[22:24]), PLAN.following(made))
 
     def test_what_failed_is_not_chosen_again(self):
         made = chosen(PLAN, lost=(14, 15))
         self.assertEqual(80, len(made))
-        self.assertTrue({ds.key(EVERY[14]), ds.key(EVERY[15])}
-                        .isdisjoint(map(ds.key, made)))
+        self.assertTrue({dataset.key(EVERY[14]), dataset.key(EVERY[15])}
+                        .isdisjoint(map(dataset.key, made)))
 
     def test_it_covers_the_wide_space(self):
         workloads = [w for run in EVERY for w in run]
@@ -112,7 +112,7 @@ class OrderTest(testtools.TestCase):
         self.assertLessEqual(max(map(len, made)), most)
 
     def test_it_goes_where_nothing_is_known(self):
-        shallow = [(wl.Workload(w, s, 1.0),) for w in (0, 50, 100)
+        shallow = [(Workload(w, s, 1.0),) for w in (0, 50, 100)
                    for s in (4, 16, 64, 256)]
         depth = [sum(w.iodepth for w in run)
                  for run in PLAN.following(shallow)]

@@ -3,10 +3,11 @@
 import ddt
 import testtools
 
-from serifos.facts import caps as cp
-from serifos.facts import workload as wl
+from serifos.facts.caps import allowed
+from serifos.facts.caps import Caps
+from serifos.facts.workload import Workload
 
-DOES = wl.Workload(25, 16, iops=1000, latency_us=2000)
+DOES = Workload(25, 16, iops=1000, latency_us=2000)
 """750 reads and 250 writes a second: 12000 and 4000 KiB/s."""
 
 
@@ -31,14 +32,14 @@ class CapsTest(testtools.TestCase):
         ({'write_bytes_sec_per_gb': '1024'}, {'write_kib_s': 40}))
     @ddt.unpack
     def test_as_cinder_and_nova_read_them(self, specs, found):
-        self.assertEqual(cp.Caps(**found), cp.Caps.of(specs, 40))
+        self.assertEqual(Caps(**found), Caps.of(specs, 40))
 
     @ddt.data({}, {'total_iops_sec': '0'}, {'total_iops_sec': 'many'},
               {'total_iops_sec': '-1'}, {'total_iops_sec': 'nan'},
               {'total_iops_sec': 'inf'}, {'minIOPS': '500'},
               {'size_iops_sec': '4096'}, {'total_iops_sec_max': '500'})
     def test_no_cap(self, specs):
-        self.assertIsNone(cp.Caps.of(specs, 40))
+        self.assertIsNone(Caps.of(specs, 40))
 
     @ddt.data(
         ({'total_iops_sec': '2000'}, 0.5), ({'read_iops_sec': '750'}, 1),
@@ -50,7 +51,7 @@ class CapsTest(testtools.TestCase):
         ({'total_iops_sec': '2000', 'size_iops_sec': '65536'}, 0.5))
     @ddt.unpack
     def test_what_is_done_of_what_may_be_done(self, specs, share):
-        caps = cp.Caps.of(specs, 1)
+        caps = Caps.of(specs, 1)
         self.assertAlmostEqual(share, caps.share(DOES))
         bounded = caps.bounded(DOES)
         self.assertAlmostEqual(1000 / max(1, share), bounded.iops)
@@ -58,10 +59,10 @@ class CapsTest(testtools.TestCase):
             bounded.write_pct, bounded.block_kib, bounded.latency_us))
 
     def test_without_a_rate_nothing_is_bounded(self):
-        unrated = wl.Workload(25, 16)
-        self.assertIs(unrated, cp.Caps(1.0).bounded(unrated))
+        unrated = Workload(25, 16)
+        self.assertIs(unrated, Caps(1.0).bounded(unrated))
 
     def test_allowed_where_nothing_is_known(self):
-        self.assertIsNone(cp.allowed(cp.Caps(1.0), None))
-        self.assertIs(DOES, cp.allowed(None, DOES))
-        self.assertEqual(1.0, cp.allowed(cp.Caps(1.0), DOES).iops)
+        self.assertIsNone(allowed(Caps(1.0), None))
+        self.assertIs(DOES, allowed(None, DOES))
+        self.assertEqual(1.0, allowed(Caps(1.0), DOES).iops)

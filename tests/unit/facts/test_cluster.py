@@ -3,8 +3,8 @@
 import testtools
 
 from serifos import errors
-from serifos.facts import cluster as cl
-from serifos.facts import workload as wl
+from serifos.facts.cluster import Cluster
+from serifos.facts.workload import Workload
 
 _DOC = {
     'schema': 'serifos-cluster/1', 'observed_at': '2026-11-20T12:00:00Z',
@@ -22,7 +22,7 @@ class ClusterTest(testtools.TestCase):
 
     def setUp(self):
         super().setUp()
-        self.cluster = cl.Cluster.from_json(_DOC)
+        self.cluster = Cluster.from_json(_DOC)
         self.volume = self.cluster.volume('v')
 
     def test_a_volume_that_is_named_twice_is_told_at_once(self):
@@ -30,12 +30,12 @@ class ClusterTest(testtools.TestCase):
         volumes = [{'id': f'{n}', 'pool': 'a', 'size_gib': 1}
                    for n in range(20000)]
         exc = self.assertRaises(
-            errors.InputError, cl.Cluster.from_json,
+            errors.InputError, Cluster.from_json,
             {'pools': [], 'volumes': [*volumes, volumes[-1]]})
         self.assertIn('volume 19999 twice', str(exc))
 
     def test_missing_and_null_keys_mean_their_defaults(self):
-        self.assertEqual(wl.Workload(30, 16), self.volume.workload)
+        self.assertEqual(Workload(30, 16), self.volume.workload)
         self.assertIsNone(self.volume.volume_type)
         self.assertEqual('has snapshots', self.volume.movable)
         self.assertEqual('up', self.cluster.pool('a@ssd#ssd').state)
@@ -44,12 +44,12 @@ class ClusterTest(testtools.TestCase):
         older = {'name_id': 'n', 'metadata': {'k': 'v'},
                  'busiest': {'write_pct': 30, 'block_kib': 16}}
         volume, = _DOC['volumes']
-        self.assertEqual(self.cluster, cl.Cluster.from_json(
+        self.assertEqual(self.cluster, Cluster.from_json(
             {**_DOC, 'volumes': [{**volume, **older}]}))
 
     def test_it_survives_the_way_through_json(self):
         self.assertEqual(
-            self.cluster, cl.Cluster.from_json(self.cluster.to_json()))
+            self.cluster, Cluster.from_json(self.cluster.to_json()))
 
     def test_moving_a_volume_leaves_the_old_cluster_as_it_was(self):
         moved = self.cluster.without(self.volume).place(
@@ -65,5 +65,5 @@ class ClusterTest(testtools.TestCase):
     def test_a_name_may_stand_once(self):
         doc = {**_DOC, 'pools': _DOC['pools'] + _DOC['pools'][:1]}
         exc = self.assertRaises(
-            errors.InputError, cl.Cluster.from_json, doc)
+            errors.InputError, Cluster.from_json, doc)
         self.assertIn('lists pool a@ssd#ssd twice', str(exc))

@@ -2,30 +2,31 @@
 """Series: activities, and longer slots that are sums of shorter ones."""
 
 import hypothesis
-from hypothesis import strategies as st
+from hypothesis import strategies
 import numpy as np
 import testtools
 
-from serifos.facts import history as hs
+from serifos.facts.history import Series
 
 
 def series(sums, begin=0, step_s=60, volumes=None):
     """Of sums (7, T, volumes)."""
     sums = np.asarray(sums, np.float32)
-    return hs.Series(tuple(volumes or map(str, range(sums.shape[2]))),
-                     begin, step_s, sums)
+    return Series(tuple(volumes or map(str, range(sums.shape[2]))),
+                  begin, step_s, sums)
 
 
-@st.composite
+@strategies.composite
 def drawn(draw):
     """Series of whole numbers, some slots of which nobody saw."""
-    slots, volumes = draw(st.integers(1, 30)), draw(st.integers(1, 3))
-    seed = draw(st.integers(0, 2 ** 32 - 1))
+    slots, volumes = draw(strategies.integers(1, 30)), draw(
+        strategies.integers(1, 3))
+    seed = draw(strategies.integers(0, 2 ** 32 - 1))
     rng = np.random.default_rng(seed)
     sums = rng.integers(0, 1000, (7, slots, volumes))
     sums[0] = rng.integers(1, 61, (slots, volumes))
-    sums[:, rng.random((slots, volumes)) < draw(st.floats(0, 1))] = 0
-    return series(sums, 60 * draw(st.integers(0, 200)))
+    sums[:, rng.random((slots, volumes)) < draw(strategies.floats(0, 1))] = 0
+    return series(sums, 60 * draw(strategies.integers(0, 200)))
 
 
 class SeriesTest(testtools.TestCase):
@@ -62,15 +63,15 @@ class SeriesTest(testtools.TestCase):
         self.assertTrue(np.isnan(found.rolled_up(300).latency_us).all())
 
     def test_slots_are_those_that_the_time_touches(self):
-        found = hs.Series.empty(['a'], 3599, 7201, 3600)
+        found = Series.empty(['a'], 3599, 7201, 3600)
         self.assertEqual((0, 10800, 3), (found.begin, found.end, found.count))
         self.assertEqual([0, 3600, 7200], list(found.begins))
-        self.assertEqual(0, hs.Series.empty(['a'], 600, 600, 60).count)
-        self.assertEqual(0, hs.Series.empty(
+        self.assertEqual(0, Series.empty(['a'], 600, 600, 60).count)
+        self.assertEqual(0, Series.empty(
             ['a'], 600, 600, 60).rolled_up(300).count)
         self.assertRaises(ValueError, found.rolled_up, 5400)
 
-    @hypothesis.given(drawn(), st.sampled_from([60, 120, 300, 3600]))
+    @hypothesis.given(drawn(), strategies.sampled_from([60, 120, 300, 3600]))
     def test_longer_slots_are_sums_and_means_weighted_by_seconds(
             self, found, step_s):
         longer = found.rolled_up(step_s)

@@ -6,11 +6,11 @@ import datetime
 import ddt
 from hypothesis import given
 from hypothesis import settings
-from hypothesis import strategies as st
+from hypothesis import strategies
 import testtools
 
 from serifos.balancer.standing import of_plans
-from serifos.facts import journal as jn
+from serifos.facts import journal
 from tests.unit.database import plans_behaviour
 
 REQUEST = {'source': 'a', 'target': 'b', 'plan': 'p', 'size_gib': 1}
@@ -27,7 +27,7 @@ class Case(testtools.TestCase):
     def after(self, delay, kind, /, **facts):
         self.now += delay
         at = datetime.datetime.fromtimestamp(self.now, datetime.UTC)
-        self.entries.append(jn.Entry.checked(at.isoformat(), kind, facts))
+        self.entries.append(journal.Entry.checked(at.isoformat(), kind, facts))
         return self.entries[-1]
 
     def outcome(self, result, volume='v'):
@@ -57,7 +57,7 @@ class RefusedTest(testtools.TestCase):
     def test_a_request(self, changes, said):
         doc = {'at': '2026-11-20T12:00:00Z', 'kind': 'request',
                'volume': 'v', **REQUEST, **changes}
-        error = self.assertRaises(ValueError, jn.Entry.from_json, doc)
+        error = self.assertRaises(ValueError, journal.Entry.from_json, doc)
         self.assertIn(said, str(error))
 
     @ddt.data(({}, 'at is null'), ([], 'not an object'),
@@ -67,7 +67,7 @@ class RefusedTest(testtools.TestCase):
                'volume is null'))
     @ddt.unpack
     def test_what_is_not_there(self, doc, said):
-        error = self.assertRaises(ValueError, jn.Entry.from_json, doc)
+        error = self.assertRaises(ValueError, journal.Entry.from_json, doc)
         self.assertIn(said, str(error))
 
     @ddt.data(('back-off', 'until', 'soon'), ('outcome', 'seconds', 'x'),
@@ -76,14 +76,14 @@ class RefusedTest(testtools.TestCase):
     def test_a_fact(self, kind, name, value):
         facts = {'volume': 'v', 'result': 'error', 'until': 'x', **OUTCOME}
         error = self.assertRaises(
-            ValueError, jn.Entry.checked, '2026-11-20T12:00:00Z', kind,
+            ValueError, journal.Entry.checked, '2026-11-20T12:00:00Z', kind,
             {**facts, name: value})
         self.assertIn(name, str(error))
 
     def test_what_more_an_entry_tells_is_kept(self):
         doc = {'at': '2026-11-20T12:00:00Z', 'kind': 'accepted',
                'volume': 'v', 'more': [1]}
-        self.assertEqual(doc, jn.Entry.from_json(doc).to_json())
+        self.assertEqual(doc, journal.Entry.from_json(doc).to_json())
 
 
 @ddt.ddt
@@ -94,35 +94,35 @@ class MeaningTest(Case):
         self.after(1, 'accepted', volume='v')
         other = self.after(1, 'request', volume='w', **REQUEST)
         self.assertEqual((asked, other),
-                         jn.open_moves(self.entries))
+                         journal.open_moves(self.entries))
         self.outcome('success')
-        self.assertEqual((other,), jn.open_moves(self.entries))
+        self.assertEqual((other,), journal.open_moves(self.entries))
 
     def test_a_cool_down_counts_from_the_success(self):
         self.outcome('error')
-        self.assertEqual({}, jn.last_moves(self.entries))
+        self.assertEqual({}, journal.last_moves(self.entries))
         self.outcome('success')
         self.assertEqual({'v': self.now},
-                         jn.last_moves(self.entries))
+                         journal.last_moves(self.entries))
         # It may have moved: Cinder goes on when we wait no longer.
         self.outcome('timeout')
         self.assertEqual({'v': self.now},
-                         jn.last_moves(self.entries))
+                         journal.last_moves(self.entries))
 
     def test_the_last_outcome(self):
-        self.assertEqual(0, jn.last_outcome(self.entries))
+        self.assertEqual(0, journal.last_outcome(self.entries))
         self.outcome('error')
         ended = self.now
         for result in 'not started', 'refused', 'denied', 'busy':
             self.outcome(result)
-        self.assertEqual(ended, jn.last_outcome(self.entries))
+        self.assertEqual(ended, journal.last_outcome(self.entries))
 
     def test_a_back_off_ends(self):
         self.after(0, 'back-off', volume='v', until='2027-01-15T08:10:00Z')
         entries = self.entries
         self.assertEqual({'v': 1_800_000_600.0},
-                         jn.back_offs(entries, self.now + 599))
-        self.assertEqual({}, jn.back_offs(entries, self.now + 600))
+                         journal.back_offs(entries, self.now + 599))
+        self.assertEqual({}, journal.back_offs(entries, self.now + 600))
 
     @ddt.data(
         (['error', 'recovered', 'timeout'], 3),
@@ -134,40 +134,40 @@ class MeaningTest(Case):
         for result in results:
             self.outcome(result)
         self.assertEqual(
-            count, jn.failures_in_a_row(self.entries))
+            count, journal.failures_in_a_row(self.entries))
 
     def test_a_resume_forgives(self):
         self.outcome('error')
         self.after(1, 'pause', reason='1 failure')
-        self.assertTrue(jn.paused(self.entries))
+        self.assertTrue(journal.paused(self.entries))
         self.after(1, 'resume', reason='')
         entries = self.entries
-        self.assertFalse(jn.paused(entries))
-        self.assertEqual(0, jn.failures_in_a_row(entries))
+        self.assertFalse(journal.paused(entries))
+        self.assertEqual(0, journal.failures_in_a_row(entries))
 
     def test_failures_are_counted_for_each_volume(self):
         for volume in 'vvw':
             self.outcome('error', volume)
         entries = self.entries
         self.assertEqual([2, 1], [
-            jn.failures_of(entries, volume) for volume in 'vw'])
+            journal.failures_of(entries, volume) for volume in 'vw'])
 
 
-ENTRIES = st.lists(st.builds(
-    lambda at, kind, volume, result, until, plan: jn.Entry(
+ENTRIES = strategies.lists(strategies.builds(
+    lambda at, kind, volume, result, until, plan: journal.Entry(
         f'2027-01-15T08:{at:02}:00Z', kind,
         {} if kind in ('pause', 'resume') else {
             'plan': plan, 'by': 'anna'} if kind in ('approve', 'cancel') else {
             'volume': volume, 'result': result, **REQUEST, 'plan': plan,
             'reason': '',
             'until': f'2027-01-15T08:{until:02}:00Z'}),
-    st.integers(0, 59), st.sampled_from(
+    strategies.integers(0, 59), strategies.sampled_from(
         'request request outcome outcome outcome back-off pause resume '
         'recover approve cancel'
         .split()),
-    st.sampled_from('uvw'), st.sampled_from(
+    strategies.sampled_from('uvw'), strategies.sampled_from(
         ['success', 'error', 'timeout', 'not started', 'gone', 'begun']),
-    st.integers(0, 59), st.sampled_from('pq')), max_size=40)
+    strategies.integers(0, 59), strategies.sampled_from('pq')), max_size=40)
 
 PLANS = [plans_behaviour.plan(name) for name in 'pq']
 
@@ -182,16 +182,17 @@ def of_approved(entries):
 class ShortenedTest(testtools.TestCase):
 
     @settings(max_examples=300, deadline=None)
-    @given(ENTRIES, st.integers(0, 20))
+    @given(ENTRIES, strategies.integers(0, 20))
     def test_every_question_has_the_same_answer(self, entries, newest):
         entries = tuple(sorted(entries, key=lambda entry: entry.at))
         questions = [
-            jn.open_moves, jn.open_recoveries, jn.last_moves, jn.last_outcome,
-            jn.failures_in_a_row, jn.paused, of_approved,
-            lambda e: jn.back_offs(e, 1_800_000_000.0),
-            *(lambda e, v=v: jn.failures_of(e, v) for v in 'uvw')]
+            journal.open_moves, journal.open_recoveries, journal.last_moves,
+            journal.last_outcome,
+            journal.failures_in_a_row, journal.paused, of_approved,
+            lambda e: journal.back_offs(e, 1_800_000_000.0),
+            *(lambda e, v=v: journal.failures_of(e, v) for v in 'uvw')]
         kept = entries
         for _ in range(2):
-            kept = jn.still_matter(kept, newest)
+            kept = journal.still_matter(kept, newest)
             for ask in questions:
                 self.assertEqual(ask(entries), ask(kept))

@@ -2,17 +2,18 @@
 import ddt
 import testtools
 
-from serifos.facts import inventory as inv
+from serifos.facts.inventory import PoolStats
+from serifos.facts.inventory import Type
 from serifos.facts import settings
 
 
 def of_type(**specs):
-    return settings.TypeSettings.of(inv.Type('gold', {
+    return settings.TypeSettings.of(Type('gold', {
         f'serifos:{key}': value for key, value in specs.items()}))
 
 
 def of_pool(**said):
-    return settings.PoolSettings.of(inv.PoolStats('a', 1, 1, capabilities={
+    return settings.PoolSettings.of(PoolStats('a', 1, 1, capabilities={
         f'serifos_{key}': value for key, value in said.items()}))
 
 

@@ -3,16 +3,17 @@
 import ddt
 import testtools
 
-from serifos.facts import cluster as cl
-from serifos.facts import journal as jn
-from serifos.facts import space as sp
+from serifos.facts.cluster import Cluster
+from serifos.facts.cluster import Pool
+from serifos.facts.journal import Entry
+from serifos.facts import space
 from serifos.facts import times
 
 DAY = 86400.0
 
 
 def entry(day, kind, volume='v', **facts):
-    return jn.Entry(times.text(day * DAY), kind, {'volume': volume, **facts})
+    return Entry(times.text(day * DAY), kind, {'volume': volume, **facts})
 
 
 def migration(day, source, target, gib, result='success', volume='v'):
@@ -23,9 +24,9 @@ def migration(day, source, target, gib, result='success', volume='v'):
 
 
 def growth(now, before, entries=(), least=0.5):
-    return sp.growth(sp.Used(10 * DAY, now), [
-        sp.Used(day * DAY, gib) for day, gib in before],
-        sp.moved(entries), least * DAY)
+    return space.growth(space.Used(10 * DAY, now), [
+        space.Used(day * DAY, gib) for day, gib in before],
+        space.moved(entries), least * DAY)
 
 
 @ddt.ddt
@@ -51,21 +52,21 @@ class GrowthTest(testtools.TestCase):
             {'a': 85, 'b': 6}, [(4, {'a': 30, 'b': 40})], entries))
 
     def test_an_outcome_without_its_request_counts_for_nothing(self):
-        self.assertEqual([], sp.moved(migration(3, 'a', 'b', 10)[1:]))
+        self.assertEqual([], space.moved(migration(3, 'a', 'b', 10)[1:]))
 
 
 class UsedTest(testtools.TestCase):
 
     def test_pools_of_migrations_under_way_are_left_out(self):
-        pools = (cl.Pool('a', used_gib=5.0), cl.Pool('b'),
-                 cl.Pool('c', used_gib=6.0, copies_gib=1.0),
-                 cl.Pool('d', used_gib=7.0))
-        self.assertEqual(sp.Used(9.0, {'a': 5.0}), sp.used(
-            cl.Cluster(pools, ()), {'d'}, 9.0))
+        pools = (Pool('a', used_gib=5.0), Pool('b'),
+                 Pool('c', used_gib=6.0, copies_gib=1.0),
+                 Pool('d', used_gib=7.0))
+        self.assertEqual(space.Used(9.0, {'a': 5.0}), space.used(
+            Cluster(pools, ()), {'d'}, 9.0))
 
     def test_what_is_not_known_any_more_is_not_told(self):
-        before = cl.Cluster((cl.Pool('a', growth_gib_day=3.0),
-                             cl.Pool('b')), ())
+        before = Cluster((Pool('a', growth_gib_day=3.0),
+                          Pool('b')), ())
         self.assertEqual([None, 2.0], [
-            pool.growth_gib_day for pool in sp.grown(
+            pool.growth_gib_day for pool in space.grown(
                 before, {'b': 2.0}).pools])

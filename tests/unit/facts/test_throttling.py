@@ -4,21 +4,25 @@
 import ddt
 import testtools
 
-from serifos.facts import caps as cp
-from serifos.facts import cluster as cl
-from serifos.facts import inventory as inv
+from serifos.facts.caps import Caps
+from serifos.facts.cluster import Cluster
+from serifos.facts.cluster import Pool
+from serifos.facts.cluster import Volume
+from serifos.facts.inventory import Inventory
+from serifos.facts.inventory import PoolStats
+from serifos.facts.inventory import Type
 from serifos.facts import throttling
-from serifos.facts import workload as wl
+from serifos.facts.workload import Workload
 
 
 def volume(name, iops=1000, latency_us=2000, pool='a', **more):
-    return cl.Volume(name, pool, 10, workload=wl.Workload(
+    return Volume(name, pool, 10, workload=Workload(
         25, 16, iops=iops, latency_us=latency_us), **more)
 
 
 def capped(*volumes, in_qemu=False, cap=None, **known):
-    cluster = cl.Cluster((cl.Pool('a'), cl.Pool('b')), volumes)
-    known = known or {'v': cap or cp.Caps(1000.0)}
+    cluster = Cluster((Pool('a'), Pool('b')), volumes)
+    known = known or {'v': cap or Caps(1000.0)}
     return {each.id: each for each in throttling.capped(
         cluster, known, in_qemu).volumes}
 
@@ -34,12 +38,12 @@ class WhoseTest(testtools.TestCase):
     @ddt.unpack
     def test_who_consumes_a_qos(self, consumer, location, found):
         """A volume group throttles nothing."""
-        pool = inv.PoolStats('a', 10, 10, capabilities={
+        pool = PoolStats('a', 10, 10, capabilities={
             'location_info': location})
-        inventory = inv.Inventory((pool,), (), (), (
-            inv.Type('slow', {}, {'total_iops_sec_per_gb': '30'}, consumer),
-            inv.Type('fast')))
-        self.assertEqual({'v': cp.Caps(300.0)} if found else {},
+        inventory = Inventory((pool,), (), (), (
+            Type('slow', {}, {'total_iops_sec_per_gb': '30'}, consumer),
+            Type('fast')))
+        self.assertEqual({'v': Caps(300.0)} if found else {},
                          throttling.caps(inventory, [
                              volume('v', volume_type='slow'),
                              volume('w', volume_type='fast'),
@@ -53,7 +57,7 @@ class CappedTest(testtools.TestCase):
     @ddt.unpack
     def test_at_its_cap(self, iops, at_cap):
         found = capped(volume('v', iops), volume('w'))
-        self.assertEqual([(at_cap, cp.Caps(1000.0)), (False, None)], [
+        self.assertEqual([(at_cap, Caps(1000.0)), (False, None)], [
             (each.at_cap, each.caps) for each in found.values()])
 
     def test_what_exceeds_a_cap_shows_that_it_is_not_in_force(self):
@@ -61,7 +65,7 @@ class CappedTest(testtools.TestCase):
         self.assertEqual(volume('v', 1200), found)
 
     def test_a_burst_is_no_demand(self):
-        found = capped(volume('v', 4000), cap=cp.Caps(1000.0, bursts=True))
+        found = capped(volume('v', 4000), cap=Caps(1000.0, bursts=True))
         self.assertEqual((1000, 2000, 2.0, True), (
             found['v'].workload.iops, found['v'].workload.latency_us,
             found['v'].workload.outstanding, found['v'].at_cap))
@@ -88,7 +92,7 @@ class CappedTest(testtools.TestCase):
         self.assertAlmostEqual(0.3, found['v'].workload.outstanding)
 
     def test_where_all_are_throttled_nothing_is_known(self):
-        both = {'v': cp.Caps(1000.0), 'w': cp.Caps(1000.0)}
+        both = {'v': Caps(1000.0), 'w': Caps(1000.0)}
         found = capped(volume('v'), volume('w'), in_qemu=True, **both)
         self.assertEqual([(None, True)] * 2, [
             (each.workload, each.at_cap) for each in found.values()])
@@ -98,5 +102,5 @@ class CappedTest(testtools.TestCase):
         self.assertEqual(32000, found['v'].workload.latency_us)
 
     def test_an_unseen_volume_keeps_its_caps(self):
-        unseen = cl.Volume('v', 'a', 10)
-        self.assertEqual(cp.Caps(1000.0), capped(unseen)['v'].caps)
+        unseen = Volume('v', 'a', 10)
+        self.assertEqual(Caps(1000.0), capped(unseen)['v'].caps)

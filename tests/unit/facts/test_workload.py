@@ -3,42 +3,44 @@
 import dataclasses
 
 from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import strategies
 import testtools
 
-from serifos.facts import workload as wl
+from serifos.facts.workload import Load
+from serifos.facts.workload import Workload
 
-workloads = st.builds(
-    wl.Workload,
-    write_pct=st.floats(0, 100), block_kib=st.floats(0.5, 1024),
-    iodepth=st.floats(0, 128),
-    iops=st.none() | st.floats(0, 1e6),
-    latency_us=st.none() | st.floats(0, 100))
+workloads = strategies.builds(
+    Workload,
+    write_pct=strategies.floats(0, 100),
+    block_kib=strategies.floats(0.5, 1024),
+    iodepth=strategies.floats(0, 128),
+    iops=strategies.none() | strategies.floats(0, 1e6),
+    latency_us=strategies.none() | strategies.floats(0, 100))
 
 
 class WorkloadTest(testtools.TestCase):
 
     def test_q_is_littles_law_where_both_are_known(self):
-        self.assertEqual(8, wl.Workload(30, 16, 2, iops=2000,
-                                        latency_us=4000).outstanding)
+        self.assertEqual(8, Workload(30, 16, 2, iops=2000,
+                                     latency_us=4000).outstanding)
 
     def test_q_is_the_iodepth_where_one_is_missing(self):
-        self.assertEqual(2, wl.Workload(30, 16, 2, iops=2000).outstanding)
+        self.assertEqual(2, Workload(30, 16, 2, iops=2000).outstanding)
         self.assertEqual(
-            2, wl.Workload(30, 16, 2, latency_us=4000).outstanding)
+            2, Workload(30, 16, 2, latency_us=4000).outstanding)
 
     def test_the_defaults_are_the_formats(self):
-        self.assertEqual((30, 16, 8, 100, 0), wl.Workload(30, 16).pattern)
+        self.assertEqual((30, 16, 8, 100, 0), Workload(30, 16).pattern)
 
     def test_another_think_time_is_another_pattern(self):
-        self.assertNotEqual(wl.Workload(30, 16).pattern,
-                            wl.Workload(30, 16, think_time_us=1).pattern)
+        self.assertNotEqual(Workload(30, 16).pattern,
+                            Workload(30, 16, think_time_us=1).pattern)
 
 
 class LoadTest(testtools.TestCase):
 
     def test_a_load_counts_by_number_and_by_q(self):
-        load = wl.Load.of(wl.Workload(25, 16, 8, 50))
+        load = Load.of(Workload(25, 16, 8, 50))
         self.assertEqual(
             {'count': 1, 'sum_write_pct': 25, 'sum_block_kib': 16,
              'sum_iodepth': 8, 'sum_q_r': 6, 'sum_q_w': 2,
@@ -53,21 +55,22 @@ class LoadTest(testtools.TestCase):
             dataclasses.asdict(load))
 
     def test_an_idle_or_unknown_workload_is_no_load(self):
-        idle = wl.Workload(50, 256, 8, iops=10, latency_us=4000)
+        idle = Workload(50, 256, 8, iops=10, latency_us=4000)
         self.assertEqual(0.04, idle.outstanding)
-        self.assertEqual(wl.Load(), wl.Load.of(idle))
-        self.assertEqual(wl.Load(), wl.Load.of(None))
+        self.assertEqual(Load(), Load.of(idle))
+        self.assertEqual(Load(), Load.of(None))
 
     def test_the_floor_itself_is_active(self):
-        at = wl.Workload(50, 4, 8, iops=100, latency_us=500)
-        self.assertEqual(1, wl.Load.of(at).count)
-        self.assertEqual(0, wl.Load.of(at, floor=0.06).count)
+        at = Workload(50, 4, 8, iops=100, latency_us=500)
+        self.assertEqual(1, Load.of(at).count)
+        self.assertEqual(0, Load.of(at, floor=0.06).count)
 
-    @given(st.lists(workloads, max_size=30), workloads, st.randoms())
+    @given(strategies.lists(workloads, max_size=30), workloads,
+           strategies.randoms())
     def test_placing_and_lifting_is_exact_in_any_order(
             self, others, one, random):
-        loads = [wl.Load.of(w) for w in others]
-        base = sum(loads, wl.Load())
+        loads = [Load.of(w) for w in others]
+        base = sum(loads, Load())
         random.shuffle(loads)
-        self.assertEqual(base, sum(loads, wl.Load()))
-        self.assertEqual(base, base + wl.Load.of(one) - wl.Load.of(one))
+        self.assertEqual(base, sum(loads, Load()))
+        self.assertEqual(base, base + Load.of(one) - Load.of(one))

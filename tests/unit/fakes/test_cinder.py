@@ -7,8 +7,8 @@ import testtools
 from serifos.cloud import refused
 from serifos import errors
 from serifos.facts import activity
-from serifos.facts import inventory as inv
-from serifos.facts import workload as wl
+from serifos.facts import inventory
+from serifos.facts.workload import Workload
 from tests.fakes import cinder as fake
 
 NOW = 1_800_000_000.0
@@ -25,12 +25,12 @@ class Case(testtools.TestCase):
 
     def make(self, *others, thin=False, **changes):
         self.cinder = fake.Cinder(
-            [inv.PoolStats(name, 100.0, 100.0, thin=thin, capabilities={
+            [inventory.PoolStats(name, 100.0, 100.0, thin=thin, capabilities={
                 'volume_backend_name': 'ssd'}) for name in (A, B, A2)],
             [dataclasses.replace(
-                inv.Record('v', 10.0, 'available', pool=A), **changes),
+                inventory.Record('v', 10.0, 'available', pool=A), **changes),
              *others], lambda: self.now, gib_per_s=1.0,
-            types=[inv.Type('slow', {'volume_backend_name': 'hdd'})])
+            types=[inventory.Type('slow', {'volume_backend_name': 'hdd'})])
 
     def at(self, seconds):
         """The volume so long after the request: where, how, and halves."""
@@ -146,7 +146,7 @@ class RefusalTest(Case):
 class FaultTest(Case):
 
     def test_a_full_target_is_found_out_only_later(self):
-        self.make(inv.Record('w', 95.0, 'available', pool=B))
+        self.make(inventory.Record('w', 95.0, 'available', pool=B))
         self.cinder.migrate('v', B)
         self.assertEqual('starting', self.at(0)[2])
         self.assertEqual((A, 'available', 'error', []), self.at(1))
@@ -243,10 +243,10 @@ class TelemetryTest(Case):
         self.assertEqual({900.0}, set(self.quiet().values()))
 
     def test_what_a_tenant_does(self):
-        busy = wl.Workload(50, 64, 8, iops=2000, latency_us=4000)
+        busy = Workload(50, 64, 8, iops=2000, latency_us=4000)
         self.cinder = fake.Cinder(
-            [inv.PoolStats(A, 9.0, 9.0)],
-            [inv.Record('v', 1.0, 'in-use', pool=A)], lambda: NOW,
+            [inventory.PoolStats(A, 9.0, 9.0)],
+            [inventory.Record('v', 1.0, 'in-use', pool=A)], lambda: NOW,
             {'v': busy})
         place = activity.MeasuredVolume('v', 'v', A)
         seen = self.cinder.observe([place], 600)

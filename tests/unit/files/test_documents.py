@@ -7,11 +7,13 @@ import stat
 import ddt
 
 from serifos import errors
-from serifos.facts import cluster as cl
-from serifos.facts import dataset as ds
-from serifos.facts import workload as wl
+from serifos.facts.cluster import Cluster
+from serifos.facts.cluster import Pool
+from serifos.facts.dataset import Dataset
+from serifos.facts.dataset import Sample
+from serifos.facts.workload import Workload
 from serifos.files import documents
-from serifos.model import model as mm
+from serifos.model.model import Model
 from tests.unit import case
 from tests.unit import samples
 
@@ -61,12 +63,12 @@ class ModelFileTest(StoreCase):
         model = documents.read_model(self.write('m.json', _MODEL))
         self.assertAlmostEqual(
             113.44 + 22.135 * 4,
-            model.predict(model.load([wl.Workload(30, 4)])))
+            model.predict(model.load([Workload(30, 4)])))
 
     def test_one_of_an_earlier_release(self):
         self.assertNotIn('tenants', _MODEL)
         model = documents.read_model(self.write('m.json', _MODEL))
-        tenant = wl.Workload(30, 4)
+        tenant = Workload(30, 4)
         load = model.load([tenant])
         self.assertFalse(model.tenants)
         self.assertEqual(model.predict(load),
@@ -82,7 +84,7 @@ class ModelFileTest(StoreCase):
         self.assertEqual({'read_p99_us'}, set(model.tails))
 
     def test_what_is_written_is_read_again(self):
-        model = mm.Model.from_json(_MODEL)
+        model = Model.from_json(_MODEL)
         documents.write_model(self.dir / 'm.json', model)
         self.assertEqual(model, documents.read_model(self.dir / 'm.json'))
 
@@ -137,18 +139,18 @@ class DatasetFileTest(StoreCase):
         path = self.write('d.jsonl', {'schema': 'serifos-dataset/1',
                                       'device': {}}, _RUN)
         dataset = documents.read_dataset(path)
-        self.assertEqual((wl.Workload(25, 4, 8, 100),),
+        self.assertEqual((Workload(25, 4, 8, 100),),
                          dataset.samples[0].workloads)
         self.assertEqual(1, dataset.samples[0].round)
         self.assertEqual(1, dataset.header.valid_round)
 
     def test_what_is_appended_is_read_again(self):
         path = self.dir / 'd.jsonl'
-        sample = ds.Sample(
-            (wl.Workload(25, 4), wl.Workload(75, 128, 32, 50)), 3100.5,
+        sample = Sample(
+            (Workload(25, 4), Workload(75, 128, 32, 50)), 3100.5,
             3077.9, 2, ({'read_p99_us': 7200.0, 'write_p99_us': None},
                         {'iops': 655.0}))
-        documents.write_dataset(path, ds.Dataset(samples.HEADER, ()))
+        documents.write_dataset(path, Dataset(samples.HEADER, ()))
         documents.append_sample(path, sample)
         read = documents.read_dataset(path)
         self.assertEqual(samples.HEADER, read.header)
@@ -241,7 +243,7 @@ class WriteTest(StoreCase):
 
     def test_a_file_is_replaced_whole_and_closed_to_others(self):
         path = self.dir / 'c.json'
-        cluster = cl.Cluster((cl.Pool('a'),), ())
+        cluster = Cluster((Pool('a'),), ())
         documents.write_cluster(path, cluster)
         documents.write_cluster(path, cluster)
         self.assertEqual(cluster, documents.read_cluster(path))

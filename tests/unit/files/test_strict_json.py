@@ -4,16 +4,19 @@ import math
 
 import ddt
 import hypothesis
-from hypothesis import strategies as st
+from hypothesis import strategies
 import testtools
 
 from serifos import errors
 from serifos.files import strict_json
 
-FINITE = st.recursive(
-    st.none() | st.booleans() | st.integers(-10 ** 300, 10 ** 300)
-    | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
-    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner))
+FINITE = strategies.recursive(
+    strategies.none() | strategies.booleans()
+    | strategies.integers(-10 ** 300, 10 ** 300)
+    | strategies.floats(allow_nan=False, allow_infinity=False)
+    | strategies.text(),
+    lambda inner: strategies.lists(inner)
+    | strategies.dictionaries(strategies.text(), inner))
 
 
 def _numbers(value):
@@ -56,7 +59,8 @@ class StrictJsonTest(testtools.TestCase):
         text = json.dumps(value)
         self.assertEqual(json.loads(text), strict_json.loads(text))
 
-    @hypothesis.given(st.text(alphabet='0123456789eE+-.[]{}",: NaInfity'))
+    @hypothesis.given(
+        strategies.text(alphabet='0123456789eE+-.[]{}",: NaInfity'))
     def test_any_text_is_finite_or_a_value_error(self, text):
         try:
             value = strict_json.loads(text)

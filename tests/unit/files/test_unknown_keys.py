@@ -9,11 +9,12 @@ import ddt
 from hypothesis import given
 from hypothesis import HealthCheck
 from hypothesis import settings
-from hypothesis import strategies as st
+from hypothesis import strategies
 
-from serifos.facts import journal as jn
+from serifos.facts.journal import Entry
 from serifos.files import documents
-from serifos.lab.relative import relation as rl
+from serifos.lab.relative.relation import Relation
+from serifos.lab.relative.relation import RELATION_SCHEMA
 from serifos.lab.screening import journal as screening
 from serifos.scheduler import cluster_reader
 from serifos.telemetry import ring
@@ -22,8 +23,10 @@ from tests.unit import case
 
 NEW = 'of_a_newer_release'
 
-VALUES = st.none() | st.booleans() | st.integers(-9, 9) | st.text(
-    max_size=9) | st.sampled_from(([{}, 1], {'before': 1, 'x': {'y': []}}))
+VALUES = strategies.none() | strategies.booleans() | strategies.integers(
+    -9, 9) | strategies.text(
+    max_size=9) | strategies.sampled_from(([{}, 1],
+                                           {'before': 1, 'x': {'y': []}}))
 
 DATA = {'range', 'latency_us', 'mre_by_count', 'tenant_mre_by_count',
         'mre_by_kind', 'adj_r2', 'levels', 'held', 'varied', 'volumes'}
@@ -68,7 +71,7 @@ def without(value):
 
 def relation(path):
     return documents.read_document(
-        path, 'relation', rl.RELATION_SCHEMA, rl.Relation.from_json)
+        path, 'relation', RELATION_SCHEMA, Relation.from_json)
 
 
 def observation(path):
@@ -82,7 +85,7 @@ def observation(path):
 
 
 def entries(path):
-    return [jn.Entry.from_json(json.loads(line))
+    return [Entry.from_json(json.loads(line))
             for line in path.read_text().splitlines()[1:]]
 
 
@@ -119,10 +122,10 @@ class UnknownKeysTest(case.DirectoryCase):
     def test_it_is_read_as_before(self, kind):
         @settings(max_examples=60, deadline=None,
                   suppress_health_check=[HealthCheck.too_slow])
-        @given(st.data())
+        @given(strategies.data())
         def check(data):
-            docs, where = data.draw(st.sampled_from(examples(kind)))
-            more = added(docs, data.draw(st.sampled_from(where)),
+            docs, where = data.draw(strategies.sampled_from(examples(kind)))
+            more = added(docs, data.draw(strategies.sampled_from(where)),
                          data.draw(VALUES))
             for reader in READERS[kind]:
                 self.assertEqual(self.read(reader, docs),

@@ -3,18 +3,18 @@
 
 import numpy as np
 
-from serifos.facts import dataset as ds
-from serifos.facts import workload as wl
+from serifos.facts import dataset
+from serifos.facts.workload import Workload
 
 
 def runs(number=60, seed=0):
     """Random runs of one workload."""
     rng = np.random.default_rng(seed)
-    return [(wl.Workload(float(rng.integers(0, 101)),
-                         float(rng.choice([4, 16, 64])),
-                         float(rng.integers(1, 17)),
-                         float(rng.integers(0, 101)),
-                         think_time_us=float(rng.integers(0, 1001))),)
+    return [(Workload(float(rng.integers(0, 101)),
+                      float(rng.choice([4, 16, 64])),
+                      float(rng.integers(1, 17)),
+                      float(rng.integers(0, 101)),
+                      think_time_us=float(rng.integers(0, 1001))),)
             for _ in range(number)]
 
 
@@ -29,11 +29,12 @@ def device(name, its_runs, law=latency, rounds=(1,), valid_round=1,
     """A dataset in which requesters think after each request."""
     def sample(run, number):
         each = [float(law(w)) for w in run]
-        return ds.Sample(
+        return dataset.Sample(
             tuple(run), float(np.mean(each)), round=number, seen=tuple(
                 {'latency_us': us,
                  'iops': 1e6 * w.iodepth / (us + w.think_time_us), **beside}
                 for w, us in zip(run, each)))
-    return ds.Dataset(
-        ds.Header({'model': name}, runtime_s=36.0, valid_round=valid_round),
+    return dataset.Dataset(
+        dataset.Header({'model': name}, runtime_s=36.0,
+                       valid_round=valid_round),
         tuple(sample(run, number) for number in rounds for run in its_runs))

@@ -4,13 +4,13 @@ import numpy as np
 import testtools
 
 from serifos.design import d_optimal
-from serifos.facts import workload as wl
+from serifos.facts.workload import Workload
 from serifos.model import choice
 from serifos.model import fit_runs
-from serifos.model import held_out as ho
+from serifos.model.held_out import HeldOut
 from tests.unit import samples
 
-_ODD = [wl.Workload(30, 4, 128)] * 2 + [wl.Workload(70, 64, 1)]
+_ODD = [Workload(30, 4, 128)] * 2 + [Workload(70, 64, 1)]
 _THRICE = fit_runs.runs(samples.dataset(
     [*d_optimal.runs(40), *[_ODD] * 3], samples.cliff).samples)
 _ONCE = _THRICE.some(range(41))
@@ -20,8 +20,8 @@ _NOISE = np.random.default_rng(3).lognormal(0, 0.1, 41)
 def _choose(outstanding, tenant, data=_ONCE):
     """:param outstanding: the factor by which it is wrong, of each run"""
     return choice.choose(data, {
-        kind: ho.HeldOut(data.y * np.broadcast_to(wrong, data.y.shape),
-                         np.empty(0))
+        kind: HeldOut(data.y * np.broadcast_to(wrong, data.y.shape),
+                      np.empty(0))
         for kind, wrong in (('outstanding', outstanding),
                             ('tenant', tenant))})
 

@@ -3,18 +3,19 @@
 import dataclasses
 
 import hypothesis
-from hypothesis import strategies as st
+from hypothesis import strategies
 import testtools
 
-from serifos.facts import workload as wl
+from serifos.facts.workload import Load
+from serifos.facts.workload import Workload
 from serifos.model import closed
-from serifos.model import model as mm
+from serifos.model.model import Model
 from tests.unit import samples
 
-_MODEL = mm.Model('m', 'outstanding', {'intercept_us': 90.0, 'sum_q_r': 6.0},
-                  {'iodepth': (1.0, 32.0), 'count': (1, 10)}, {})
+_MODEL = Model('m', 'outstanding', {'intercept_us': 90.0, 'sum_q_r': 6.0},
+               {'iodepth': (1.0, 32.0), 'count': (1, 10)}, {})
 _QUIET = dataclasses.replace(_MODEL, range={'iodepth': (0.25, 32.0)})
-_READS = wl.Workload(0, 8)
+_READS = Workload(0, 8)
 
 
 def _of(depth):
@@ -45,11 +46,12 @@ class TogetherTest(testtools.TestCase):
         self.assertEqual(1, load.outside)
 
     def test_who_never_asks_is_not_there(self):
-        self.assertEqual(wl.Load(), closed.together(_MODEL, [_of(0.0)]))
+        self.assertEqual(Load(), closed.together(_MODEL, [_of(0.0)]))
         self.assertEqual(1, closed.together(
             _MODEL, [_of(0.0), _of(8.0)]).count)
 
-    @hypothesis.given(st.lists(samples.workloads(), min_size=1, max_size=4))
+    @hypothesis.given(strategies.lists(samples.workloads(), min_size=1,
+                                       max_size=4))
     def test_busy_ones_are_what_they_are(self, run):
         for ours, theirs in zip(closed.together(_MODEL, run).vector,
                                 _MODEL.load(run).vector):

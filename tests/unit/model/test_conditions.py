@@ -3,12 +3,12 @@
 import testtools
 
 from serifos import errors
-from serifos.facts import dataset as ds
+from serifos.facts.dataset import Condition
 from serifos.model import conditions
 
 
 def of(*runs):
-    return conditions.of([ds.Condition(*run) for run in runs])
+    return conditions.of([Condition(*run) for run in runs])
 
 
 class ConditionsTest(testtools.TestCase):

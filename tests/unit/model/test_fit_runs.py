@@ -6,14 +6,15 @@ import dataclasses
 import ddt
 import testtools
 
-from serifos.facts import dataset as ds
-from serifos.facts import workload as wl
+from serifos.facts.dataset import Dataset
+from serifos.facts.dataset import Sample
+from serifos.facts.workload import Workload
 from serifos.model import fit
 from serifos.model import fit_runs
 from tests.unit import samples
 
-_IDLE = wl.Workload(0, 512, 1, think_time_us=1e6)
-_RUNS = [(wl.Workload(50, s, q),) for s in (4, 16, 64) for q in (2, 8, 16)]
+_IDLE = Workload(0, 512, 1, think_time_us=1e6)
+_RUNS = [(Workload(50, s, q),) for s in (4, 16, 64) for q in (2, 8, 16)]
 
 
 def _seen(us, iops):
@@ -26,12 +27,12 @@ def _sample(run, *idle):
     us = 100.0 + run[0].block_kib * run[0].iodepth
     seen = (_seen(us, 1e6 * run[0].iodepth / us),
             *[_seen(us / 10, 1.0)] * len(idle))
-    return ds.Sample((*run, *idle), sum(s['latency_us'] for s in seen)
-                     / len(seen), us, seen=seen)
+    return Sample((*run, *idle), sum(s['latency_us'] for s in seen)
+                  / len(seen), us, seen=seen)
 
 
 def _dataset(*idle):
-    return ds.Dataset(samples.HEADER, tuple(
+    return Dataset(samples.HEADER, tuple(
         _sample(run, *idle) for run in _RUNS))
 
 

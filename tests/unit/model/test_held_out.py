@@ -4,13 +4,13 @@
 import ddt
 import testtools
 
-from serifos.facts import workload as wl
+from serifos.facts.workload import Workload
 from serifos.model import fit
 from tests.unit.model.tenant import test_tenant
 
-_LIGHT = [(wl.Workload(w, s, q),) for w in (0, 30, 100) for s in (4, 32)
+_LIGHT = [(Workload(w, s, q),) for w in (0, 30, 100) for s in (4, 32)
           for q in (1, 3)]
-_BUSY = [(wl.Workload(w, 16, 16), wl.Workload(70, s, 8))
+_BUSY = [(Workload(w, 16, 16), Workload(70, s, 8))
          for w in (0, 50) for s in (8, 64, 128)]
 
 

@@ -4,12 +4,13 @@ import fixtures
 import testtools
 
 from serifos import errors
-from serifos.facts import workload as wl
+from serifos.facts.workload import Load
+from serifos.facts.workload import Workload
 from serifos.model import kinds
-from serifos.model import model as mm
+from serifos.model.model import Model
 from tests.unit.model import fake
 
-_LOAD = wl.Load.of(wl.Workload(30, 16, 8, 100))
+_LOAD = Load.of(Workload(30, 16, 8, 100))
 
 
 class KindsTest(testtools.TestCase):
@@ -34,14 +35,14 @@ class KindsTest(testtools.TestCase):
         self.assertIn('install its package again', str(exc))
 
     def test_a_model_of_a_kind_that_is_not_installed_is_refused(self):
-        exc = self.assertRaises(errors.FormatError, mm.Model.from_json, {
+        exc = self.assertRaises(errors.FormatError, Model.from_json, {
             'name': 'm', 'kind': 'power', 'parameters': {}, 'range': {}})
         self.assertIn('of kind power, which is not installed', str(exc))
         self.assertIn('consolidation', str(exc))
         self.assertIn('fit the model again', str(exc))
 
     def test_a_model_of_a_kind_that_was_removed_is_to_be_fitted_again(self):
-        exc = self.assertRaises(errors.FormatError, mm.Model.from_json, {
+        exc = self.assertRaises(errors.FormatError, Model.from_json, {
             'name': 'm', 'kind': 'hybrid', 'parameters': {}, 'range': {}})
         self.assertEqual(
             'The model is of kind hybrid, which this release no longer has; '

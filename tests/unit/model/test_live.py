@@ -8,13 +8,15 @@ import numpy as np
 import testtools
 
 from serifos import errors
-from serifos.facts import dataset as ds
-from serifos.facts import history as hs
-from serifos.facts import workload as wl
+from serifos.facts.dataset import Dataset
+from serifos.facts.dataset import Header
+from serifos.facts.dataset import Sample
+from serifos.facts.history import Series
+from serifos.facts.workload import Workload
 from serifos.model import live
-from serifos.model import model as mm
+from serifos.model.model import Model
 
-MODEL = mm.Model('m', 'outstanding', {
+MODEL = Model('m', 'outstanding', {
     'intercept_us': 90, 'sum_q_r': 4, 'sum_q_w': 9, 'sum_q_s_r': 2.5,
     'sum_q_s_w': 3.25}, {'write_pct': (0, 100), 'block_kib': (4, 64),
                          'iodepth': (1, 32), 'count': (1, 10)},
@@ -24,7 +26,7 @@ HOUR = 3600
 
 def series(*rows):
     """Of hours in which each volume did (iops, write share, KiB, µs)."""
-    found = hs.Series.empty('uvw'[:len(rows[0])], 0, HOUR * len(rows), HOUR)
+    found = Series.empty('uvw'[:len(rows[0])], 0, HOUR * len(rows), HOUR)
     for slot, row in enumerate(rows):
         for column, did in enumerate(row):
             if did is not None:
@@ -76,13 +78,13 @@ def dataset(number, factor, noise=0.02, seed=0):
     """Runs of what the model predicts, so many times."""
     rng, found = random.Random(seed), []
     for _ in range(number):
-        workloads = [wl.Workload(
+        workloads = [Workload(
             rng.uniform(0, 100), rng.choice([4, 8, 16, 32]),
             rng.uniform(1, 16)) for _ in range(rng.randrange(1, 5))]
         us = factor * MODEL.predict(MODEL.load(workloads)) * rng.uniform(
             1 - noise, 1 + noise)
-        found.append(ds.Sample(tuple(workloads), us))
-    return ds.Dataset(ds.Header({}), tuple(found))
+        found.append(Sample(tuple(workloads), us))
+    return Dataset(Header({}), tuple(found))
 
 
 class RefinedTest(testtools.TestCase):

@@ -8,12 +8,12 @@ import dataclasses
 import numpy as np
 import testtools
 
-from serifos.facts import workload as wl
-from serifos.model import model as mm
+from serifos.facts.workload import Workload
+from serifos.model.model import Model
 from serifos.model import pool_busy
 from serifos.model import pool_models
 
-MODEL = mm.Model(
+MODEL = Model(
     'o', 'outstanding', {'intercept_us': 60, 'sum_q_r': 5, 'sum_q_w': 5},
     {'write_pct': (0, 100), 'block_kib': (4, 64), 'iodepth': (1, 32),
      'count': (1, 8)}, {'mre': 0.1})
@@ -81,7 +81,7 @@ class BusyFleetTestCase(testtools.TestCase):
                     pools, self.fleet.patterns(patterns), *more))
 
     def test_workloads_have_the_rates_that_were_observed(self):
-        seen = wl.Workload(50, 16, iops=1000, latency_us=3000)
+        seen = Workload(50, 16, iops=1000, latency_us=3000)
         [load] = self.fleet.loads([seen])
         [other] = self.fleet.patterns(np.array([pattern(1000.0, 3.0)]))
         np.testing.assert_array_equal(other, load)
@@ -89,8 +89,8 @@ class BusyFleetTestCase(testtools.TestCase):
         self.assertEqual([0.0, 0.0], none[-2:].tolist())
 
     def test_one_without_a_rate_asks_as_often_as_it_is_answered(self):
-        loads = self.fleet.loads([wl.Workload(50, 16, iodepth=32),
-                                  wl.Workload(50, 16, iodepth=1)])
+        loads = self.fleet.loads([Workload(50, 16, iodepth=32),
+                                  Workload(50, 16, iodepth=1)])
         full, less = self.fleet.figure(np.array([0, 0]), loads, loads)
         self.assertAlmostEqual(1e6, full, delta=0.1)
         self.assertAlmostEqual(1e6 * SERVICE_US / 65, less, delta=0.1)

@@ -5,12 +5,12 @@ import sys
 
 from hypothesis import given
 from hypothesis import settings
-from hypothesis import strategies as st
+from hypothesis import strategies
 import numpy as np
 import testtools
 
-from serifos.facts import workload as wl
-from serifos.model import model as mm
+from serifos.facts.workload import Workload
+from serifos.model.model import Model
 from serifos.model import pool_models
 from serifos.model import rates
 from tests.unit.facts.test_workload import workloads
@@ -23,35 +23,38 @@ _RANGE = {'write_pct': (25, 75), 'block_kib': (4, 128), 'iodepth': (8, 8),
 
 
 def table6(ssd):
-    return mm.Model(ssd, 'consolidation', {
+    return Model(ssd, 'consolidation', {
         label: dict(zip(_NAMES, row)) for label, row
         in golden.SERIFOS['table6_consolidation'][ssd].items()},
         _RANGE, {'mre': 0.1})
 
 
-_coefficients = st.lists(st.floats(0, 1e3), min_size=5, max_size=5)
-_outstanding = st.builds(
-    lambda values, count, interval, best: mm.Model(
+_coefficients = strategies.lists(strategies.floats(0, 1e3), min_size=5,
+                                 max_size=5)
+_outstanding = strategies.builds(
+    lambda values, count, interval, best: Model(
         'o', 'outstanding', dict(zip(
             ('intercept_us', 'sum_q_r', 'sum_q_w', 'sum_q_s_r',
              'sum_q_s_w'), values)),
         {'write_pct': (0, 100), 'iodepth': (1, 32), 'count': (1, count)},
         {'interval': interval}, best=best),
-    _coefficients, st.integers(1, 8),
-    st.tuples(st.floats(-2, -0.5), st.floats(-0.5, 2)),
-    st.builds(rates.Rates, st.floats(1e2, 1e6), st.floats(1e3, 1e7)))
-_apart = mm.Model('t', 'tenant', samples.APART, _RANGE,
-                  {'deviations': (-1.5, 1.7), 'interval': (-0.2, 0.3),
-                   'light_deviations': (-0.5, 0.6)},
-                  best=rates.Rates(2e4, 3e5))
-_models = st.none() | st.sampled_from(
+    _coefficients, strategies.integers(1, 8),
+    strategies.tuples(strategies.floats(-2, -0.5), strategies.floats(-0.5, 2)),
+    strategies.builds(rates.Rates, strategies.floats(1e2, 1e6),
+                      strategies.floats(1e3, 1e7)))
+_apart = Model('t', 'tenant', samples.APART, _RANGE,
+               {'deviations': (-1.5, 1.7), 'interval': (-0.2, 0.3),
+                'light_deviations': (-0.5, 0.6)},
+               best=rates.Rates(2e4, 3e5))
+_models = strategies.none() | strategies.sampled_from(
     [table6('SSD1'), table6('SSD2'), _apart]) | _outstanding
 
 
 class FleetTest(testtools.TestCase):
 
-    @given(st.lists(st.tuples(_models, st.lists(workloads, max_size=8)),
-                    min_size=1, max_size=5))
+    @given(strategies.lists(
+        strategies.tuples(_models, strategies.lists(workloads, max_size=8)),
+        min_size=1, max_size=5))
     def test_numpy_and_the_standard_library_agree(self, pools):
         models = [model for model, _ in pools]
         many = pool_models.Fleet(models)
@@ -67,8 +70,9 @@ class FleetTest(testtools.TestCase):
             self.assertLessEqual(abs(value - expected),
                                  1e-9 * max(1, expected))
 
-    @given(st.lists(st.tuples(_models, st.lists(workloads, max_size=8)),
-                    min_size=1, max_size=5))
+    @given(strategies.lists(
+        strategies.tuples(_models, strategies.lists(workloads, max_size=8)),
+        min_size=1, max_size=5))
     @settings(deadline=None)
     def test_intervals_agree_with_the_standard_library(self, pools):
         models = [model for model, _ in pools]
@@ -86,7 +90,7 @@ class FleetTest(testtools.TestCase):
                     model.interval(load), found, rtol=1e-9, atol=1e-9)
             self.assertEqual(model.extrapolates(load), expected[2])
 
-    @given(st.lists(workloads, min_size=1, max_size=8))
+    @given(strategies.lists(workloads, min_size=1, max_size=8))
     @settings(deadline=None)
     def test_what_tenants_see_agrees_with_the_standard_library(self, run):
         many = pool_models.Fleet([None, _apart, table6('SSD1'), _apart])
@@ -114,7 +118,7 @@ class FleetTest(testtools.TestCase):
         model = table6('SSD1')
         for block_kib, beyond in (128.0, False), (128.0000001, False), (
                 129.0, False), (130.0, True):
-            seen = wl.Workload(50, block_kib)
+            seen = Workload(50, block_kib)
             load = model.load([seen])
             self.assertEqual(beyond, bool(model.outside(seen)))
             self.assertEqual(beyond, model.extrapolates(load))
@@ -123,9 +127,9 @@ class FleetTest(testtools.TestCase):
 
     def test_planning_is_pessimistic_only_outside_of_the_range(self):
         model = table6('SSD1')
-        inside = model.load([wl.Workload(50, 32)])
-        outside = model.load([wl.Workload(50, 256)])
-        crowded = model.load([wl.Workload(50, 32)] * 6)
+        inside = model.load([Workload(50, 32)])
+        outside = model.load([Workload(50, 256)])
+        crowded = model.load([Workload(50, 32)] * 6)
         self.assertEqual(model.predict(inside), model.plan(inside))
         self.assertEqual(model.interval(outside)[1], model.plan(outside))
         self.assertEqual(model.interval(crowded)[1], model.plan(crowded))
@@ -137,19 +141,19 @@ class FleetTest(testtools.TestCase):
         self.assertAlmostEqual(-high, low)
 
     def test_a_model_that_knows_no_error_claims_no_interval(self):
-        model = mm.Model('m', 'outstanding', {'sum_q_r': 1.0}, {}, {})
+        model = Model('m', 'outstanding', {'sum_q_r': 1.0}, {}, {})
         self.assertEqual((8.0, 8.0),
-                         model.interval(model.load([wl.Workload(0, 4)])))
+                         model.interval(model.load([Workload(0, 4)])))
 
     def test_nothing_active_is_a_latency_of_nothing(self):
         model = table6('SSD2')
-        idle = wl.Workload(50, 256, 0.01)
+        idle = Workload(50, 256, 0.01)
         self.assertEqual(0, model.plan(model.load([idle, None])))
 
     def test_no_prediction_is_negative(self):
         # 4 workloads of 0.5 KiB: Table 6 says -188.26 + 43.
         model = table6('SSD2')
-        load = model.load([wl.Workload(0, 0.5)] * 4)
+        load = model.load([Workload(0, 0.5)] * 4)
         self.assertEqual(0, model.predict(load))
 
     def test_predicting_needs_the_standard_library_alone(self):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import strategies
 import numpy as np
 from scipy import stats
 import testtools
@@ -41,8 +41,9 @@ class QualityTest(testtools.TestCase):
         self.assertAlmostEqual(line.rvalue ** 2, found['read'])
         self.assertAlmostEqual(0.5, found['write'])
 
-    @given(st.lists(st.integers(0, 20), min_size=2, max_size=80),
-           st.integers(0, 99))
+    @given(strategies.lists(strategies.integers(0, 20), min_size=2,
+                            max_size=80),
+           strategies.integers(0, 99))
     def test_rounds_of_one_run_are_never_on_both_sides(self, keys, seed):
         tested = []
         for train, test in quality.splits(keys, seed):

@@ -3,21 +3,21 @@
 import ddt
 from hypothesis import given
 from hypothesis import settings
-from hypothesis import strategies as st
+from hypothesis import strategies
 import testtools
 
-from serifos.facts import dataset as ds
-from serifos.facts import workload as wl
+from serifos.facts.dataset import Sample
+from serifos.facts.workload import Workload
 from serifos.model import fit_runs
-from serifos.model import model as mm
+from serifos.model.model import Model
 from serifos.model import rates
 from tests.unit import samples
 
 _BEST = rates.Rates(iops=10000, kib_per_s=400000)
-_FLAT = mm.Model('m', 'outstanding', {'intercept_us': 100.0}, {}, {},
-                 best=_BEST)
-_APART = mm.Model('t', 'tenant', samples.APART, {}, {}, best=_BEST)
-_pools = st.lists(samples.workloads(), min_size=1, max_size=12)
+_FLAT = Model('m', 'outstanding', {'intercept_us': 100.0}, {}, {},
+              best=_BEST)
+_APART = Model('t', 'tenant', samples.APART, {}, {}, best=_BEST)
+_pools = strategies.lists(samples.workloads(), min_size=1, max_size=12)
 
 
 @ddt.ddt
@@ -48,7 +48,7 @@ class RatesTest(testtools.TestCase):
         rises()
 
     def test_reads_and_writes_are_slowed_alike(self):
-        mine = wl.Workload(50, 4, 32)
+        mine = Workload(50, 4, 32)
         run = [mine] * 40
         seen = _APART.tenant(_APART.load(run), mine)
         self.assertAlmostEqual(40 * 32 / 0.013, seen.latency_us, 6)
@@ -56,7 +56,7 @@ class RatesTest(testtools.TestCase):
             seen.read_latency_us + seen.write_latency_us) / 2, 6)
 
     def test_a_tenant_with_few_requests_waits_for_its_share(self):
-        reader, job = wl.Workload(0, 4, 1), wl.Workload(0, 4, 128)
+        reader, job = Workload(0, 4, 1), Workload(0, 4, 128)
         load = _APART.load([reader, *[job] * 32])
         self.assertLess(_BEST.least(load, _APART.load([reader])),
                         _BEST.least(load) / 50)
@@ -64,16 +64,16 @@ class RatesTest(testtools.TestCase):
                          _BEST.least(load, _APART.load([job])))
 
     def test_the_best_of_the_runs_by_iops_or_by_latency(self):
-        deep, large = wl.Workload(0, 4, 32), wl.Workload(0, 256, 4)
-        runs = [ds.Sample((deep, deep), 2000.0, seen=(
-            {'iops': 20000.0}, {'iops': 15000.0})), ds.Sample((large,), 500.0)]
+        deep, large = Workload(0, 4, 32), Workload(0, 256, 4)
+        runs = [Sample((deep, deep), 2000.0, seen=(
+            {'iops': 20000.0}, {'iops': 15000.0})), Sample((large,), 500.0)]
         self.assertEqual(rates.Rates(35000, 2048000),
                          fit_runs.runs(runs).best)
 
     def test_a_file_has_them_and_a_former_one_has_none(self):
         doc = _FLAT.to_json()
         self.assertEqual({'iops': 10000, 'kib_per_s': 400000}, doc['best'])
-        self.assertEqual(_FLAT, mm.Model.from_json(doc))
+        self.assertEqual(_FLAT, Model.from_json(doc))
         del doc['best']
-        load = _FLAT.load([wl.Workload(0, 4, 64)])
-        self.assertEqual(100, mm.Model.from_json(doc).predict(load))
+        load = _FLAT.load([Workload(0, 4, 64)])
+        self.assertEqual(100, Model.from_json(doc).predict(load))

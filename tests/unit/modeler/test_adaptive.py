@@ -7,7 +7,7 @@ import numpy as np
 
 from serifos.cmd.model import design_options
 from serifos.design import alone
-from serifos.design import design as dn
+from serifos.design.design import Design
 from serifos.design import sequential
 from serifos.design import stopping
 from serifos import errors
@@ -43,8 +43,8 @@ class ChoosingTest(case.DirectoryCase):
             return device.SimulatedDevice(devices.CLIFF, np.random.default_rng(
                 len(workloads)), 100).measure(workloads, 1.0)
         chooser = adaptive.Chooser(plan, stopping.Enough(), of)
-        design = dn.Design({1: len(plan.runs)}, lambda: plan.runs,
-                           lambda count: 15.0)
+        design = Design({1: len(plan.runs)}, lambda: plan.runs,
+                        lambda count: 15.0)
         path = self.dir / f'{name}.jsonl'
         try:
             design_runs.run(design, path, HEADER, measure, campaign.Ports(
@@ -125,8 +125,8 @@ class DecidingTest(case.DirectoryCase):
     def build(self, runs=12, stop_after=1000, chooser=None):
         """How many runs were made now."""
         was = self.calls
-        design = dn.Design({1: runs}, lambda: PLAN.runs[:runs],
-                           lambda count: 15.0)
+        design = Design({1: runs}, lambda: PLAN.runs[:runs],
+                        lambda count: 15.0)
         design_runs.run(
             design, self.dir / 'x.jsonl', HEADER, self.measure,
             campaign.Ports(lambda *step: None,

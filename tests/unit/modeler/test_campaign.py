@@ -5,15 +5,17 @@ import dataclasses
 from serifos.bench import fio_result
 from serifos.design import design
 from serifos import errors
-from serifos.facts import dataset as ds
-from serifos.facts import workload as wl
+from serifos.facts.dataset import Condition
+from serifos.facts.dataset import key
+from serifos.facts.dataset import Sample
+from serifos.facts.workload import Workload
 from serifos.files import documents
 from serifos.modeler import campaign
 from serifos.modeler import design_runs
 from tests.unit import case
 from tests.unit import samples
 
-RUNS = tuple((wl.Workload(25, block),) for block in (4, 8, 16, 32, 64))
+RUNS = tuple((Workload(25, block),) for block in (4, 8, 16, 32, 64))
 DESIGN = design.Design({1: 5}, lambda: RUNS, lambda count: 15.0,
                        rounds=2, valid_round=2)
 HEADER = dataclasses.replace(
@@ -32,7 +34,7 @@ class Device:
         self.now += runtime_s + 2
         if self.fail(workloads, len(self.calls)):
             raise fio_result.FioError('fio failed: no luck')
-        return ds.Sample(tuple(workloads), workloads[0].block_kib)
+        return Sample(tuple(workloads), workloads[0].block_kib)
 
 
 class Case(case.DirectoryCase):
@@ -58,7 +60,7 @@ class CampaignTest(Case):
                 self.show, stop, lambda: device.now))
 
     def assert_all_made_once(self):
-        wanted = [(ds.key(run), number) for number in (1, 2)
+        wanted = [(key(run), number) for number in (1, 2)
                   for run in RUNS]
         self.assertEqual(sorted(wanted), sorted(self.made()))
 
@@ -170,7 +172,7 @@ class CampaignTest(Case):
 class ConditionsTest(Case):
     """Each run under a condition of its own."""
 
-    CONDITIONS = tuple(ds.Condition(size, name) for size in (1.0, 2.0)
+    CONDITIONS = tuple(Condition(size, name) for size in (1.0, 2.0)
                        for name in ('bfq', 'none'))
     DESIGN = design.Design({1: 4}, lambda: (RUNS[0],) * 4,
                            lambda count: 15.0, rounds=2, valid_round=2,
@@ -210,7 +212,7 @@ class ConditionsTest(Case):
 class AdaptiveTest(Case):
     """After the design, whatever is chosen by what was measured."""
 
-    MORE = tuple((wl.Workload(50, block),) for block in (4, 8, 16, 32))
+    MORE = tuple((Workload(50, block),) for block in (4, 8, 16, 32))
     DESIGN = design.Design({1: 9}, lambda: (*RUNS, *AdaptiveTest.MORE),
                            lambda count: 15.0)
 
@@ -225,10 +227,10 @@ class AdaptiveTest(Case):
         """The next two of MORE that are neither made nor failed."""
         self.asked.append(len(made))
         gone = {sample.key for sample in made} | set(failed)
-        return [run for run in self.MORE if ds.key(run) not in gone][:2]
+        return [run for run in self.MORE if key(run) not in gone][:2]
 
     def assert_all_made_once(self, without=()):
-        wanted = [(ds.key(run), 1) for run in (*RUNS, *self.MORE)
+        wanted = [(key(run), 1) for run in (*RUNS, *self.MORE)
                   if run not in without]
         self.assertEqual(sorted(wanted), sorted(self.made()))
 

@@ -5,24 +5,27 @@ import dataclasses
 
 from serifos.bench import fio
 from serifos.bench.put_back import io_scheduler
-from serifos.bench import target as tg
+from serifos.bench.target import Area
+from serifos.bench.target import shares
+from serifos.bench.target import Target
+from serifos.bench.target import TargetOptions
 from serifos.design import design
 from serifos import errors
-from serifos.facts import dataset as ds
-from serifos.facts import workload as wl
+from serifos.facts.dataset import Condition
+from serifos.facts.workload import Workload
 from serifos.modeler import conditions
 from tests.unit import case
 
 GIB = 2 ** 30
 WHOLE = fio.Region('/srv/x.bin', 0, 4 * GIB, fd=7)
-TARGET = tg.Target('file:/srv/x.bin', None, {'file': '/srv/x.bin'},
-                   {'model': 'X'}, tg.shares(WHOLE, 2), 512, None, True,
-                   contextlib.nullcontext)
+TARGET = Target('file:/srv/x.bin', None, {'file': '/srv/x.bin'},
+                {'model': 'X'}, shares(WHOLE, 2), 512, None, True,
+                contextlib.nullcontext)
 QUEUE = io_scheduler.Queue('sda', 'none', ('none', 'bfq'))
 
 
 def of(*found):
-    run = (wl.Workload(50, 4),)
+    run = (Workload(50, 4),)
     return design.Design({1: len(found)}, lambda: (run,) * len(found),
                          lambda count: 1.0, conditions=found)
 
@@ -35,22 +38,22 @@ class ConditionsTest(case.DirectoryCase):
     def test_they_are_of_a_scratch_file(self):
         for target in ('/dev/sdb', 'vg0', '/srv/x.bin'):
             exc = self.assertRaises(
-                errors.InputError, conditions.find, of(ds.Condition(1.0)),
+                errors.InputError, conditions.find, of(Condition(1.0)),
                 target)
             self.assertIn('file:PATH', str(exc))
 
     def test_a_directory_that_is_not_there(self):
         exc = self.assertRaises(
             errors.DeviceError, conditions.find,
-            of(ds.Condition(None, 'bfq')), f'file:{self.dir}/no/x.bin')
+            of(Condition(None, 'bfq')), f'file:{self.dir}/no/x.bin')
         self.assertIn('no directory', str(exc))
 
     def test_the_file_is_as_large_as_the_largest_set(self):
         under = conditions.find(
-            of(ds.Condition(2.0), ds.Condition(0.5)), 'file:/srv/x.bin')
+            of(Condition(2.0), Condition(0.5)), 'file:/srv/x.bin')
         self.assertEqual(((0.5, 2.0), (), None),
                          (under.sizes, under.schedulers, under.queue))
-        self.assertEqual(2.0, under.sized(tg.TargetOptions(1)).size_gib)
+        self.assertEqual(2.0, under.sized(TargetOptions(1)).size_gib)
 
     def test_what_is_shown_and_confirmed(self):
         under = conditions.Under((0.5, 4.0), ('bfq', 'none'), QUEUE)
@@ -66,7 +69,7 @@ class ConditionsTest(case.DirectoryCase):
 
     def test_a_block_that_the_smallest_set_does_not_hold(self):
         under = conditions.Under((0.01, 4.0), (), None)
-        run = (wl.Workload(50, 4096),) * 2
+        run = (Workload(50, 4096),) * 2
         self.assertRaises(errors.InputError, under.refuse_unrunnable, [run],
                           TARGET, 2)
         under = conditions.Under((1.0, 4.0), (), None)
@@ -74,10 +77,10 @@ class ConditionsTest(case.DirectoryCase):
 
     def test_each_run_has_the_beginning_of_the_file(self):
         under = conditions.Under((1.0, 4.0), (), None)
-        area = tg.Area((WHOLE,), TARGET.regions)
+        area = Area((WHOLE,), TARGET.regions)
         with under.made(area, 2, lambda regions: regions) as made:
-            self.assertEqual(TARGET.regions, made(ds.Condition()))
-            first, second = made(ds.Condition(1.0))
+            self.assertEqual(TARGET.regions, made(Condition()))
+            first, second = made(Condition(1.0))
         self.assertEqual([(0, GIB // 2), (GIB // 2, GIB // 2)],
                          [(r.offset, r.size) for r in (first, second)])
         self.assertEqual(7, first.fd)

@@ -36,13 +36,13 @@ def parts(name, case):
     Ten draws of 200 runs with a thousand others; of measured runs the
     folds of a 10-fold cross-validation, three times.
     """
-    from sklearn import datasets as sk
+    from sklearn import datasets
     if name in ('friedman1', 'friedman2'):
         for seed in range(DRAWN):
-            x, y = (sk.make_friedman1(200 + FRESH, 5, noise=1,
-                                      random_state=seed)
+            x, y = (datasets.make_friedman1(200 + FRESH, 5, noise=1,
+                                            random_state=seed)
                     if name == 'friedman1' else
-                    sk.make_friedman2(200 + FRESH, random_state=seed))
+                    datasets.make_friedman2(200 + FRESH, random_state=seed))
             y = y + 10  # no figure of a device is below 0
             yield x[:200], y[:200], x[200:], y[200:]
         return
@@ -66,22 +66,22 @@ def squares(name, case, says, most=None):
 
 
 def diabetes():
-    from sklearn import datasets as sk
-    bunch = sk.load_diabetes(scaled=False)
+    from sklearn import datasets
+    bunch = datasets.load_diabetes(scaled=False)
     return bunch.data[:, [bunch.feature_names.index(column)
                           for column in DIABETES]], bunch.target
 
 
 def cubist_of(committees):
     import cubist
-    import pandas as pd
+    import pandas
 
     def says(x, y, fresh):
         model = cubist.Cubist(n_rules=101, n_committees=committees,
                               extrapolation=1.0, random_state=0)
         columns = [f'x{i}' for i in range(x.shape[1])]
-        model.fit(pd.DataFrame(x, columns=columns), y)
-        return model.predict(pd.DataFrame(fresh, columns=columns))
+        model.fit(pandas.DataFrame(x, columns=columns), y)
+        return model.predict(pandas.DataFrame(fresh, columns=columns))
     return says
 
 

@@ -11,7 +11,7 @@ Each case is asked of two of its solvers that know nothing of each other.
 
 import json
 
-import line_solver as ls
+import line_solver
 import numpy as np
 
 CASES = {
@@ -24,15 +24,17 @@ CASES = {
 
 
 def solved(solver, clients, times, speeds, **options):
-    model = ls.Network('network')
-    stations = [ls.Queue(model, f'station {i}', ls.SchedStrategy.PS)
+    model = line_solver.Network('network')
+    stations = [line_solver.Queue(model, f'station {i}',
+                                  line_solver.SchedStrategy.PS)
                 for i in range(len(times))]
-    requests = ls.ClosedClass(model, 'requests', clients, stations[0], 0)
+    requests = line_solver.ClosedClass(model, 'requests', clients, stations[0],
+                                       0)
     for station, time, speed in zip(stations, times, speeds):
-        station.setService(requests, ls.Exp.fitMean(time))
+        station.setService(requests, line_solver.Exp.fitMean(time))
         station.setLoadDependence(np.array(
             [eval(speed, {'j': j}) for j in range(1, clients + 1)], float))
-    model.link(ls.Network.serialRouting(*stations))
+    model.link(line_solver.Network.serialRouting(*stations))
     table = solver(model, verbose=False, **options).getAvgTable()
     return {'throughput': float(table['Tput'].iloc[0]),
             'residence': [float(t) for t in table['RespT']]}
@@ -44,8 +46,8 @@ if __name__ == '__main__':
                    'line-solver 3.0.8.0',
         'cases': [{'name': name, 'clients': clients, 'times': times,
                    'speeds': speeds,
-                   'mva': solved(ls.MVA, clients, times, speeds,
+                   'mva': solved(line_solver.MVA, clients, times, speeds,
                                  method='exact'),
-                   'ctmc': solved(ls.CTMC, clients, times, speeds)}
+                   'ctmc': solved(line_solver.CTMC, clients, times, speeds)}
                   for name, (clients, times, speeds) in CASES.items()]},
         indent=1))

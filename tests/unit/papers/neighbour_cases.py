@@ -31,8 +31,8 @@ def fitted(x, y, neighbours=None):
 
 
 def _frame(x):
-    import pandas as pd
-    return pd.DataFrame(x, columns=[f'x{i}' for i in range(x.shape[1])])
+    import pandas
+    return pandas.DataFrame(x, columns=[f'x{i}' for i in range(x.shape[1])])
 
 
 def says(model, x):

@@ -12,7 +12,7 @@ import json
 import subprocess
 
 import numpy as np
-import pandas as pd
+import pandas
 
 INPUTS = ['count', 'write_pct', 'block_kib', 'iodepth', 'random_pct']
 CART = [(20, 0.01), (2, 0), (7, 0.001), (50, 0.05)]
@@ -40,9 +40,10 @@ def drawn(rng, many):
 
 
 def rpart(x, y, fresh, minsplit, cp):
-    pd.DataFrame(x, columns=INPUTS).assign(y=y).to_csv(
+    pandas.DataFrame(x, columns=INPUTS).assign(y=y).to_csv(
         '/tmp/runs.csv', index=False)
-    pd.DataFrame(fresh, columns=INPUTS).to_csv('/tmp/fresh.csv', index=False)
+    pandas.DataFrame(fresh, columns=INPUTS).to_csv('/tmp/fresh.csv',
+                                                   index=False)
     told = subprocess.run(
         ['Rscript', '-e', RPART, '/tmp/runs.csv', '/tmp/fresh.csv',
          str(minsplit), str(cp)], check=True, text=True, capture_output=True)

@@ -8,29 +8,33 @@ import dataclasses
 import random
 from typing import Any
 
-from hypothesis import strategies as st
+from hypothesis import strategies
 import numpy as np
 
-from serifos.facts import cluster as cl
+from serifos.facts.cluster import Cluster
+from serifos.facts.cluster import Pool
+from serifos.facts.cluster import Volume
 from serifos.facts import reason
-from serifos.facts import workload as wl
-from serifos.model import model as mm
+from serifos.facts.workload import ACTIVE_FLOOR
+from serifos.facts.workload import Workload
+from serifos.model.model import Model
 from serifos.model import pool_models
-from serifos.plan.loads import slots as sl
-from serifos.plan import plan as pl
+from serifos.plan.loads.slots import Slots
+from serifos.plan.plan import Move
+from serifos.plan.plan import Plan
 from tests.unit import samples
 
-IDLE = wl.Workload(50, 16, iops=2, latency_us=900)
+IDLE = Workload(50, 16, iops=2, latency_us=900)
 
 WIDE = {'write_pct': (0, 100), 'block_kib': (0, 1024), 'iodepth': (0, 64),
         'count': (1, 10)}
 
 
 def model(name: str, parameters: dict[str, Any], kind: str = 'consolidation',
-          **over: Any) -> mm.Model:
-    return mm.Model(**{'name': name, 'kind': kind, 'range': WIDE,
-                       'parameters': parameters, 'quality': {'mre': 0.1},
-                       **over})
+          **over: Any) -> Model:
+    return Model(**{'name': name, 'kind': kind, 'range': WIDE,
+                    'parameters': parameters, 'quality': {'mre': 0.1},
+                    **over})
 
 
 # 'flat' is 10 µs per KiB of block, 'slow' 30; 'odd' is not monotone, a
@@ -52,29 +56,29 @@ ATTACHED = reason.Reason('attached', reason.Code.ATTACHED)
 
 
 def pool(name: str, model: str | None = 'flat', free_gib: float = 1000,
-         **more: Any) -> cl.Pool:
-    return cl.Pool(name, model, 2000, free_gib, **more)
+         **more: Any) -> Pool:
+    return Pool(name, model, 2000, free_gib, **more)
 
 
 def volume(name: str, where: str, block_kib: float = 16,
-           size_gib: float = 10, **more: Any) -> cl.Volume:
-    more.setdefault('workload', wl.Workload(50, block_kib))
-    return cl.Volume(name, where, size_gib, **more)
+           size_gib: float = 10, **more: Any) -> Volume:
+    more.setdefault('workload', Workload(50, block_kib))
+    return Volume(name, where, size_gib, **more)
 
 
-def models_of(cluster: cl.Cluster,
-              floor: float = wl.ACTIVE_FLOOR) -> pool_models.Fleet:
+def models_of(cluster: Cluster,
+              floor: float = ACTIVE_FLOOR) -> pool_models.Fleet:
     return pool_models.Fleet(
         [MODELS.get(p.model) for p in cluster.pools], floor)
 
 
-def planned(planner: Any, cluster: cl.Cluster, limits: Any,
-            their: sl.Slots | None = None) -> pl.Plan:
+def planned(planner: Any, cluster: Cluster, limits: Any,
+            their: Slots | None = None) -> Plan:
     known = models_of(cluster)
     return planner.plan(cluster, known, limits, slots=their)
 
 
-def applied(cluster: cl.Cluster, moves: Iterable[pl.Move]) -> cl.Cluster:
+def applied(cluster: Cluster, moves: Iterable[Move]) -> Cluster:
     for move in moves:
         moving = cluster.volume(move.volume)
         cluster = cluster.without(moving).place(moving, move.target)
@@ -82,17 +86,17 @@ def applied(cluster: cl.Cluster, moves: Iterable[pl.Move]) -> cl.Cluster:
 
 
 def clusters(most_pools: int = 8,
-             most_volumes: int = 12) -> st.SearchStrategy[cl.Cluster]:
+             most_volumes: int = 12) -> strategies.SearchStrategy[Cluster]:
     """Random clusters, by seed: in most of them there is much to do.
 
     Every other one has thresholds of its own.
     """
-    return st.integers(0, 1 << 32).map(
+    return strategies.integers(0, 1 << 32).map(
         lambda seed: (_particular if seed % 2 else dataclasses.replace)(
             of_seed(seed // 2, most_pools, most_volumes)))
 
 
-def _particular(cluster: cl.Cluster) -> cl.Cluster:
+def _particular(cluster: Cluster) -> Cluster:
     """The cluster where pools and volumes say when to move."""
     rng = random.Random(len(cluster.volumes))
     return dataclasses.replace(
@@ -106,22 +110,22 @@ def _particular(cluster: cl.Cluster) -> cl.Cluster:
 
 
 def of_seed(seed: int, most_pools: int = 8,
-            most_volumes: int = 12) -> cl.Cluster:
+            most_volumes: int = 12) -> Cluster:
     """The random cluster of one seed."""
     return _cluster(random.Random(seed), most_pools, most_volumes)
 
 
 def _cluster(rng: random.Random, most_pools: int,
-             most_volumes: int) -> cl.Cluster:
+             most_volumes: int) -> Cluster:
     obstacles, tight = rng.random() < 0.3, rng.random() < 0.5
     shared = rng.random() < 0.3
-    pools = [cl.Pool(
+    pools = [Pool(
         f'n{i}@s#s', rng.choice(('flat', 'slow', 'odd', 'deep', 'apart')),
         1000, rng.choice((0, 10, 20.25, 30.5)) if tight else 1000, 'a', 's',
         device=rng.choice((None, 'sda', 'sdb')) if shared else None)
         for i in range(rng.randint(1, most_pools))]
     crowded = rng.choices(pools, k=2)
-    volumes = [cl.Volume(
+    volumes = [Volume(
         f'v{i}', rng.choice(rng.choice((pools, crowded))).name,
         rng.choice((0, 10, 10, 20.25, 60)),
         max_latency_us=rng.choice((None, 500)), workload=_workload(rng))
@@ -138,15 +142,15 @@ def _cluster(rng: random.Random, most_pools: int,
             workload=rng.choice((v.workload,) * 4 + (None, IDLE)))
             for v in volumes]
     rng.shuffle(volumes)
-    return cl.Cluster(tuple(pools), tuple(volumes))
+    return Cluster(tuple(pools), tuple(volumes))
 
 
-def slots(cluster: cl.Cluster, rng: random.Random, number: int) -> sl.Slots:
+def slots(cluster: Cluster, rng: random.Random, number: int) -> Slots:
     """What the known volumes did in slots, at random; of some nothing."""
     seen = [v.id for v in cluster.volumes
             if v.workload is not None and rng.random() < 0.9]
     rows = [[_slot(rng) for _ in range(number)] for _ in seen]
-    return sl.Slots(tuple(seen), np.array(rows, float).reshape(
+    return Slots(tuple(seen), np.array(rows, float).reshape(
         len(seen), number, 4))
 
 
@@ -156,16 +160,16 @@ def _slot(rng: random.Random) -> tuple[float, ...]:
     return pattern(IDLE if rng.random() < 0.3 else _workload(rng))
 
 
-def pattern(workload: wl.Workload) -> tuple[float, ...]:
+def pattern(workload: Workload) -> tuple[float, ...]:
     return (workload.write_pct, workload.block_kib, workload.outstanding,
             workload.random_pct)
 
 
-def _workload(rng: random.Random) -> wl.Workload:
+def _workload(rng: random.Random) -> Workload:
     if rng.random() < 0.7:
-        return wl.Workload(
+        return Workload(
             rng.choice((0, 5, 30, 95, 100)),
             rng.choice((0, 4, 8, 16, 64, 128, 256)), rng.choice((1, 8, 33)))
-    return wl.Workload(
+    return Workload(
         rng.uniform(0, 100), rng.uniform(0, 300),
         iops=rng.uniform(0, 1e4), latency_us=rng.uniform(0, 1e4))

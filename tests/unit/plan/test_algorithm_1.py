@@ -10,11 +10,13 @@ import random
 import ddt
 
 from serifos.balancer import planning
-from serifos.facts import cluster as cl
-from serifos.facts import workload as wl
+from serifos.facts.cluster import Cluster
+from serifos.facts.cluster import Pool
+from serifos.facts.cluster import Volume
+from serifos.facts import workload
 from serifos.files import documents
 from serifos.plan import bfd
-from serifos.plan import limits as lm
+from serifos.plan.limits import Limits
 from tests.unit import case
 from tests.unit.cmd import command
 from tests.unit.papers import golden
@@ -52,14 +54,14 @@ def drawn(vectors: dict, seed: int
 
 
 def observed(workloads: list[algorithm_1.Workload],
-             hosts: list[algorithm_1.Host]) -> cl.Cluster:
+             hosts: list[algorithm_1.Host]) -> Cluster:
     """The same, as serifos sees it; predictions of a pool are corrected."""
-    return cl.Cluster(
-        tuple(cl.Pool(host.name, STEMS[host.ssd], 1000, host.free_capacity,
-                      correction=3.0 if i == 1 else 1.0)
+    return Cluster(
+        tuple(Pool(host.name, STEMS[host.ssd], 1000, host.free_capacity,
+                   correction=3.0 if i == 1 else 1.0)
               for i, host in enumerate(hosts)),
-        tuple(cl.Volume(each.name, each.host, each.size,
-                        workload=wl.Workload(each.wr, each.bs))
+        tuple(Volume(each.name, each.host, each.size,
+                     workload=workload.Workload(each.wr, each.bs))
               for each in workloads))
 
 
@@ -74,8 +76,8 @@ class Algorithm1Test(case.DirectoryCase):
         for seed in range(CASES):
             workloads, hosts = drawn(vectors, seed)
             cluster = observed(workloads, hosts)
-            fleet = planning.fleet_of(cluster, models, wl.ACTIVE_FLOOR)
-            plan = bfd.plan(cluster, fleet, lm.Limits(), paper=True)
+            fleet = planning.fleet_of(cluster, models, workload.ACTIVE_FLOOR)
+            plan = bfd.plan(cluster, fleet, Limits(), paper=True)
             self.assertEqual(algorithm_1.load_balance(workloads, hosts),
                              plan.steps, seed)
             moves += len(plan.moves)

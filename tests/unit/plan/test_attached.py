@@ -4,15 +4,15 @@
 import ddt
 import testtools
 
-from serifos.facts import servers as sv
+from serifos.facts import servers
 from serifos.plan import attached
 
 
 def why_not(server, **others):
-    services = {'c1': sv.ComputeService('c1'),
-                'c2': sv.ComputeService('c2', up=False)}
+    services = {'c1': servers.ComputeService('c1'),
+                'c2': servers.ComputeService('c2', up=False)}
     return attached.why_not(
-        ['s'], sv.Servers({server.id: server}, services, **others))
+        ['s'], servers.Servers({server.id: server}, services, **others))
 
 
 @ddt.ddt
@@ -20,24 +20,25 @@ class AttachedTest(testtools.TestCase):
 
     @ddt.data('active', 'paused', 'resized')
     def test_volumes_of_these_are_copied(self, state):
-        self.assertIsNone(why_not(sv.Server('s', 'web', 'ACTIVE', state,
-                                            host='c1')))
+        self.assertIsNone(why_not(servers.Server('s', 'web', 'ACTIVE', state,
+                                                 host='c1')))
 
     @ddt.data(
-        (sv.Server('s', 'web', 'SHUTOFF', 'stopped', host='c1'),
+        (servers.Server('s', 'web', 'SHUTOFF', 'stopped', host='c1'),
          'its server web (s) is SHUTOFF'),
-        (sv.Server('s', 'web', 'ACTIVE', 'active', 'rebooting', 'c1'),
+        (servers.Server('s', 'web', 'ACTIVE', 'active', 'rebooting', 'c1'),
          'has a task under way: rebooting'),
-        (sv.Server('s', 'web', 'ACTIVE', 'active', host='c1', off='NOSTATE'),
+        (servers.Server('s', 'web', 'ACTIVE', 'active', host='c1',
+                        off='NOSTATE'),
          'web (s) is ACTIVE and does not run: its power state is NOSTATE'),
-        (sv.Server('s', 'web', 'ACTIVE', 'active', host='c2'),
+        (servers.Server('s', 'web', 'ACTIVE', 'active', host='c2'),
          'the nova-compute of its server web (s), on c2, is down'),
-        (sv.Server('s', 'web', 'ACTIVE', 'active', host='c3'), 'is down'),
-        (sv.Server('s', 'web', 'ACTIVE', 'active'),
+        (servers.Server('s', 'web', 'ACTIVE', 'active', host='c3'), 'is down'),
+        (servers.Server('s', 'web', 'ACTIVE', 'active'),
          'does not say on which host its server web (s) is'),
-        (sv.Server('s', 's', 'UNKNOWN'),
+        (servers.Server('s', 's', 'UNKNOWN'),
          'does not know the state of its server s (s): its cell is down'),
-        (sv.Server('t', 'web', 'ACTIVE', 'active', host='c1'),
+        (servers.Server('t', 'web', 'ACTIVE', 'active', host='c1'),
          'Nova does not list its server s; '))
     @ddt.unpack
     def test_of_these_they_are_not(self, server, words):
@@ -46,5 +47,5 @@ class AttachedTest(testtools.TestCase):
     def test_nova_that_does_not_answer(self):
         self.assertEqual(
             'attached, and Nova could not be asked: no route',
-            why_not(sv.Server('s', 'web', 'ACTIVE', 'active', host='c1'),
+            why_not(servers.Server('s', 'web', 'ACTIVE', 'active', host='c1'),
                     problem='no route'))

@@ -8,11 +8,12 @@ import ddt
 import numpy as np
 import testtools
 
-from serifos.facts import cluster as cl
-from serifos.facts import workload as wl
+from serifos.facts.cluster import Cluster
+from serifos.facts.workload import Workload
 from serifos.plan import bfd
 from serifos.plan import copying
-from serifos.plan import limits as lm
+from serifos.plan.limits import Copying
+from serifos.plan.limits import Limits
 from serifos.plan import relieve
 from tests.unit.plan import clusters
 from tests.unit.plan.clusters import pool
@@ -27,7 +28,7 @@ class CopyingTest(testtools.TestCase):
 
     def setUp(self):
         super().setUp()
-        self.cluster = cl.Cluster(
+        self.cluster = Cluster(
             tuple(map(pool, 'ab')),
             (volume('u', 'a', 40), volume('v', 'a', 40)))
 
@@ -37,21 +38,21 @@ class CopyingTest(testtools.TestCase):
             for each in self.cluster.volumes))
 
     def plan(self, planner=relieve, **limits):
-        asked = lm.Limits(**{'horizon_s': DAY, **limits})
+        asked = Limits(**{'horizon_s': DAY, **limits})
         known = clusters.models_of(self.cluster, asked.active_floor)
         return planner.plan(self.cluster, known, asked)
 
     def test_a_plan_says_how_long_and_what_is_seen_meanwhile(self):
         self.sized()
-        move, = self.plan(copying=lm.Copying(1.0)).moves
+        move, = self.plan(copying=Copying(1.0)).moves
         self.assertEqual(1.0, move.copy_s)
         self.assertEqual(800 + 1280, move.source_during_us)
         self.assertEqual(1280, move.target_during_us)
 
     def idle(self, *volumes):
         """Volumes without a request count, for the active floor is 0."""
-        still = wl.Workload(50, 64, iops=0.0, latency_us=0.0)
-        self.cluster = cl.Cluster(tuple(map(pool, 'abc')), (
+        still = Workload(50, 64, iops=0.0, latency_us=0.0)
+        self.cluster = Cluster(tuple(map(pool, 'abc')), (
             *(volume(name, 'a', 64, workload=still) for name in 'stu'),
             *volumes))
 
@@ -73,7 +74,7 @@ class CopyingTest(testtools.TestCase):
     def test_a_slower_copy_is_felt_less(self):
         # 128 requests a second that take 2.08 ms: 0.266 outstanding of 8.
         self.sized()
-        move, = self.plan(copying=lm.Copying(64.0)).moves
+        move, = self.plan(copying=Copying(64.0)).moves
         self.assertAlmostEqual(800 + 1280 * 128 * 2080e-6 / 8,
                                move.source_during_us)
 
@@ -82,7 +83,7 @@ class CopyingTest(testtools.TestCase):
         self.cluster = dataclasses.replace(self.cluster, volumes=tuple(
             dataclasses.replace(each, attached=True)
             for each in self.cluster.volumes))
-        move, = self.plan(copying=lm.Copying(1.0, attached=50.0)).moves
+        move, = self.plan(copying=Copying(1.0, attached=50.0)).moves
         self.assertEqual(100.0, move.copy_s)
 
     @ddt.data(*itertools.product((relieve, bfd), (DAY, None)))
@@ -97,7 +98,7 @@ class CopyingTest(testtools.TestCase):
         # 16 outstanding: ln(800 / 400) for 270 s, ln(2080 / 800) for 200 s.
         self.sized(u=200.0, v=200.0)
         for planner in relieve, bfd:
-            plan = self.plan(planner, copying=lm.Copying(1.0),
+            plan = self.plan(planner, copying=Copying(1.0),
                              horizon_s=270.0)
             self.assertEqual((), plan.moves)
             self.assertEqual(['u', 'v'], [r.volume for r in plan.refused])
@@ -110,24 +111,24 @@ class CopyingTest(testtools.TestCase):
     def test_and_accepted_over_a_longer_horizon(self):
         self.sized(u=200.0, v=200.0)
         self.assertEqual(1, len(self.plan(
-            copying=lm.Copying(1.0), horizon_s=280.0).moves))
+            copying=Copying(1.0), horizon_s=280.0).moves))
 
     def test_tenants_on_the_target_count_while_it_is_copied_alone(self):
         # u and v see 600 us instead of 1000; w sees as much instead of 200,
         # and 2080 us more during the copy.
         for q, horizon_s, moves in (4, 800, 1), (32, 800, 0), (32, 4800, 1):
-            self.cluster = cl.Cluster(
+            self.cluster = Cluster(
                 tuple(map(pool, 'ab')),
                 (volume('u', 'a', 60), volume('v', 'a', 40),
                  dataclasses.replace(volume('w', 'b', 20), workload=(
-                     wl.Workload(0, 20, q)))))
+                     Workload(0, 20, q)))))
             self.sized(u=200.0, v=200.0)
             self.assertEqual(moves, len(self.plan(
-                copying=lm.Copying(1.0), horizon_s=horizon_s).moves), q)
+                copying=Copying(1.0), horizon_s=horizon_s).moves), q)
 
     def test_wiping_the_source_is_a_harm_too(self):
         self.sized(u=200.0, v=200.0)
-        plan = self.plan(copying=lm.Copying(1.0, wiping=1.0),
+        plan = self.plan(copying=Copying(1.0, wiping=1.0),
                          horizon_s=500.0)
         self.assertIn('takes 3.33 min and wiping its source 3.33 min, in',
                       plan.refused[0].reason)

@@ -4,12 +4,12 @@ import dataclasses
 import ddt
 import testtools
 
-from serifos.facts import inventory as inv
+from serifos.facts.inventory import Record
 from serifos.facts import settings
 from serifos.plan import eligibility
 
 NOW = 1_800_000_000.0
-FREE = inv.Record('v', 1, 'available', pool='a@ssd#ssd', project_id='p')
+FREE = Record('v', 1, 'available', pool='a@ssd#ssd', project_id='p')
 
 
 @ddt.ddt

@@ -3,7 +3,7 @@ import ddt
 import testtools
 
 from serifos import errors
-from serifos.facts import cluster as cl
+from serifos.facts.cluster import Cluster
 from serifos.plan import evacuate
 from serifos.plan import limits
 from tests.unit.plan import clusters
@@ -12,7 +12,7 @@ from tests.unit.plan.clusters import volume
 
 
 def _plan(pools, volumes, name='a'):
-    cluster = cl.Cluster(tuple(pools), tuple(volumes))
+    cluster = Cluster(tuple(pools), tuple(volumes))
     them = clusters.models_of(cluster)
     return evacuate.plan(cluster, them, limits.Limits(), name)
 

@@ -6,21 +6,21 @@ from hypothesis import settings
 import numpy as np
 import testtools
 
-from serifos.facts import cluster as cl
-from serifos.facts import workload as wl
+from serifos.facts.cluster import Cluster
+from serifos.facts.workload import Workload
 from serifos.plan import acceptance
-from serifos.plan import limits as lm
-from serifos.plan import outcomes as oc
+from serifos.plan.limits import Limits
+from serifos.plan import outcomes
 from serifos.plan.outlook import explaining
-from serifos.plan import problem as pm
-from serifos.plan import state as st
+from serifos.plan.problem import Problem
+from serifos.plan.state import State
 from tests.unit.plan import clusters
 from tests.unit.plan.clusters import pool
 from tests.unit.plan.clusters import volume
 
 
-def state(cluster, limits=lm.Limits()):
-    return st.State.of(pm.Problem.of(
+def state(cluster, limits=Limits()):
+    return State.of(Problem.of(
         cluster, clusters.models_of(cluster), limits))
 
 
@@ -67,8 +67,8 @@ class ExplainingTest(testtools.TestCase):
                 continue
             for goal in part.goals:
                 target = np.array([place[goal.pool]])
-                found = oc.outcomes(at, np.array([row]), target)
-                fits = oc.allowed(at, np.array([row]))[0, target[0]]
+                found = outcomes.outcomes(at, np.array([row]), target)
+                fits = outcomes.allowed(at, np.array([row]))[0, target[0]]
                 self.assertEqual(fits, not goal.barred)
                 if goal.why is None:
                     self.assertTrue(fits)
@@ -76,7 +76,7 @@ class ExplainingTest(testtools.TestCase):
                     self.assertIsNone(goal.why)
 
     def test_the_heaviest_is_the_first(self):
-        cluster = cl.Cluster((pool('a'), pool('b'), pool('c')), (
+        cluster = Cluster((pool('a'), pool('b'), pool('c')), (
             volume('u', 'a', 16), volume('v', 'a', 128),
             volume('w', 'a', 4, movable='pinned'), volume('x', 'b', 4),
             volume('i', 'a', workload=clusters.IDLE)))
@@ -92,7 +92,7 @@ class ExplainingTest(testtools.TestCase):
         self.assertIsNone(explaining.heat(at, 'c'))
 
     def test_all_pools_those_that_may_take_it_first(self):
-        cluster = cl.Cluster(
+        cluster = Cluster(
             (pool('a', zone='z'), pool('b', zone='z', free_gib=5),
              pool('c', zone='y'), pool('d', zone='z'), pool('e', None)),
             (volume('u', 'a', 64), volume('v', 'a', 64),
@@ -105,7 +105,7 @@ class ExplainingTest(testtools.TestCase):
         self.assertEqual((80, 720), (goals[0].was_us, goals[0].then_us))
 
     def test_a_pool_without_a_model_and_a_volume_without_a_pool(self):
-        cluster = cl.Cluster((pool('a', None), pool('b')), (
+        cluster = Cluster((pool('a', None), pool('b')), (
             volume('u', 'a'), volume('v', 'gone'),
             volume('w', 'b', workload=clusters.IDLE)))
         at = state(cluster)
@@ -120,7 +120,7 @@ class ExplainingTest(testtools.TestCase):
         self.assertEqual((), explaining.parts(at, 'b'))
 
     def test_pools_of_one_device_are_looked_at_together(self):
-        cluster = cl.Cluster(
+        cluster = Cluster(
             (pool('a', device='sda'), pool('b', device='sda'), pool('c')),
             (volume('u', 'a'), volume('v', 'b', 64)))
         found = explaining.parts(state(cluster), 'a')
@@ -128,10 +128,10 @@ class ExplainingTest(testtools.TestCase):
             (part.volume.id, part.without_us) for part in found])
 
     def test_a_violated_slo(self):
-        cluster = cl.Cluster((pool('a'),), (
+        cluster = Cluster((pool('a'),), (
             volume('u', 'a', max_latency_us=100.0),
             volume('v', 'a', max_latency_us=1e6,
-                   workload=wl.Workload(50, 16, 4))))
+                   workload=Workload(50, 16, 4))))
         late = {part.volume.id: part.late
                 for part in explaining.parts(state(cluster), 'a')}
         self.assertEqual({'u': True, 'v': False}, late)

@@ -5,7 +5,7 @@ import ddt
 import numpy as np
 import testtools
 
-from serifos.facts import cluster as cl
+from serifos.facts.cluster import Cluster
 from serifos.plan import capacity
 from serifos.plan import score
 from tests.unit.plan.clusters import pool
@@ -22,17 +22,17 @@ class CapacityTestCase(testtools.TestCase):
     @ddt.unpack
     def test_the_pool_with_the_most_free_space(self, size_gib, name):
         self.assertEqual(name, capacity.place(
-            volume('v', '', size_gib=size_gib), cl.Cluster(self.POOLS, ())))
+            volume('v', '', size_gib=size_gib), Cluster(self.POOLS, ())))
 
     def test_of_the_volume_types_backend(self):
         pools = (pool('a', backend_name='hdd'),
                  pool('b', free_gib=50, backend_name='ssd'))
         self.assertEqual('b', capacity.place(
             volume('v', '', required_backend_name='ssd'),
-            cl.Cluster(pools, ())))
+            Cluster(pools, ())))
 
     def test_volume_by_volume_it_levels_space(self):
-        cluster = cl.Cluster((pool('a', free_gib=90), pool('b')), ())
+        cluster = Cluster((pool('a', free_gib=90), pool('b')), ())
         for i in range(4):
             new = volume(f'v{i}', '', size_gib=300)
             where = capacity.place(new, cluster)

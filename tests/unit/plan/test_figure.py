@@ -5,32 +5,32 @@ from hypothesis import settings
 import numpy as np
 import testtools
 
-from serifos.facts import cluster as cl
-from serifos.facts import workload as wl
+from serifos.facts.cluster import Cluster
+from serifos.facts.workload import Workload
 from serifos.plan import evacuate
-from serifos.plan import limits as lm
-from serifos.plan import problem as pm
-from serifos.plan import state as st
+from serifos.plan.limits import Limits
+from serifos.plan.problem import Problem
+from serifos.plan.state import State
 from serifos.scheduler import predict
 from tests.unit.plan import clusters
 from tests.unit.plan.clusters import pool
 from tests.unit.plan.clusters import volume
 from tests.unit.scheduler import files
 
-LARGE, SMALL = wl.Workload(0, 256), wl.Workload(0, 4)
-MIDDLE = wl.Workload(0, 64)
+LARGE, SMALL = Workload(0, 256), Workload(0, 4)
+MIDDLE = Workload(0, 64)
 
 
 class FigureTestCase(testtools.TestCase):
 
     def start(self, model):
         """u with large requests on a, v with small ones on b, and none."""
-        cluster = cl.Cluster(
+        cluster = Cluster(
             tuple(pool(name, model) for name in 'abc'),
             (volume('u', 'a', workload=LARGE),
              volume('v', 'b', workload=SMALL)))
-        return st.State.of(pm.Problem.of(
-            cluster, clusters.models_of(cluster), lm.Limits()))
+        return State.of(Problem.of(
+            cluster, clusters.models_of(cluster), Limits()))
 
     def test_a_small_tenant_dilutes_it_less_than_the_mean(self):
         first = self.start('apart')
@@ -52,14 +52,14 @@ class FigureTestCase(testtools.TestCase):
         self.assertEqual(state.latency_us.tolist(), state.figure_us.tolist())
 
     def test_a_pool_that_small_tenants_dilute_attracts_no_volume(self):
-        cluster = cl.Cluster(
+        cluster = Cluster(
             tuple(pool(name, 'apart') for name in 'abc'),
             (volume('u', 'a', workload=SMALL),
              volume('v', 'b', workload=LARGE),
              *(volume(f's{i}', 'b', workload=SMALL) for i in range(5)),
              *(volume(f'm{i}', 'c', workload=MIDDLE) for i in range(4))))
         plan = evacuate.plan(cluster, clusters.models_of(cluster),
-                             lm.Limits(), 'a')
+                             Limits(), 'a')
         self.assertEqual('c', plan.moves[0].target)
         self.assertLess(plan.latency_us['b'].before,
                         plan.latency_us['c'].before)
@@ -67,9 +67,9 @@ class FigureTestCase(testtools.TestCase):
     @settings(max_examples=100, deadline=None)
     @given(clusters.clusters())
     def test_the_scheduler_and_planners_see_the_same(self, cluster):
-        problem = pm.Problem.of(
-            cluster, clusters.models_of(cluster), lm.Limits())
-        state = st.State.of(problem)
+        problem = Problem.of(
+            cluster, clusters.models_of(cluster), Limits())
+        state = State.of(problem)
         view = files.view(cluster.pools, cluster.volumes, **clusters.MODELS)
         for i, one in enumerate(cluster.pools):
             place = view.snapshot.place(one.name, one.model)

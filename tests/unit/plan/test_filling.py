@@ -6,24 +6,24 @@ import random
 
 import ddt
 import hypothesis
-from hypothesis import strategies as st
+from hypothesis import strategies
 import testtools
 
-from serifos.facts import cluster as cl
+from serifos.facts.cluster import Cluster
 from serifos.plan import evacuate
-from serifos.plan import limits as lm
+from serifos.plan.limits import Limits
 from serifos.plan import relieve
 from serifos.plan.space import filling
 from tests.unit.plan import clusters
 from tests.unit.plan.clusters import pool
 from tests.unit.plan.clusters import volume
 
-WEEK = lm.Limits(capacity_horizon_s=7 * 86400.0)
+WEEK = Limits(capacity_horizon_s=7 * 86400.0)
 
 
 def planned(pools, volumes, **limits):
     return clusters.planned(
-        relieve, cl.Cluster(tuple(pools), tuple(volumes)),
+        relieve, Cluster(tuple(pools), tuple(volumes)),
         dataclasses.replace(WEEK, **limits))
 
 
@@ -120,13 +120,13 @@ class FillingTest(testtools.TestCase):
                 [A, B], [busy, held], hot_ratio=9.0)))
 
     def test_an_evacuation_leaves_room_for_growth(self):
-        cluster = cl.Cluster((A, B), (resting('v', 10, 'b'),))
+        cluster = Cluster((A, B), (resting('v', 10, 'b'),))
         plan = evacuate.plan(cluster, clusters.models_of(cluster), WEEK, 'b')
         self.assertEqual(
             ['a has 0 GiB free, 70 GiB kept for its growth, 10 needed'],
             [each.reason for each in plan.refused])
 
-    @hypothesis.given(clusters.clusters(), st.integers(0, 1 << 32))
+    @hypothesis.given(clusters.clusters(), strategies.integers(0, 1 << 32))
     @hypothesis.settings(max_examples=150, deadline=None)
     def test_carried_out_and_planned_again_it_is_empty(self, cluster, seed):
         rng = random.Random(seed)

@@ -6,8 +6,8 @@ import dataclasses
 
 import testtools
 
-from serifos.facts import cluster as cl
-from serifos.plan import limits as lm
+from serifos.facts.cluster import Cluster
+from serifos.plan.limits import Limits
 from serifos.plan import relieve
 from serifos.plan.slo import keeping
 from tests.unit.plan import clusters
@@ -17,8 +17,8 @@ LATE = 20
 there are as many without a volume, so that it is no small cloud."""
 
 
-def _cloud(free_gib: float = 1000.0, slo_us: float = 350.0) -> cl.Cluster:
-    return cl.Cluster(
+def _cloud(free_gib: float = 1000.0, slo_us: float = 350.0) -> Cluster:
+    return Cluster(
         tuple(clusters.pool(f'p{i:02}', free_gib=free_gib)
               for i in range(2 * LATE)),
         tuple(clusters.volume(
@@ -28,7 +28,7 @@ def _cloud(free_gib: float = 1000.0, slo_us: float = 350.0) -> cl.Cluster:
 
 
 def _plan(cluster, **limits):
-    return clusters.planned(relieve, cluster, lm.Limits(
+    return clusters.planned(relieve, cluster, Limits(
         hot_ratio=100.0, **limits))
 
 
@@ -74,6 +74,6 @@ class KeepingTest(testtools.TestCase):
         self.assertIn('5 GiB free, 10 needed', plan.refused[0].reason)
 
     def test_all_of_hot_pools_are_refused(self):
-        plan = clusters.planned(relieve, _cloud(free_gib=5.0), lm.Limits())
+        plan = clusters.planned(relieve, _cloud(free_gib=5.0), Limits())
 
         self.assertEqual(3 * LATE, len(plan.refused))

@@ -3,10 +3,10 @@
 
 import testtools
 
-from serifos.facts import cluster as cl
+from serifos.facts.cluster import Cluster
 from serifos.plan import bfd
 from serifos.plan import evacuate
-from serifos.plan import limits as lm
+from serifos.plan.limits import Limits
 from serifos.plan import relieve
 from tests.unit.plan import clusters
 
@@ -19,8 +19,8 @@ class LeftOutTest(testtools.TestCase):
 
     def plan(self, *pools, planner=relieve):
         return clusters.planned(
-            planner, cl.Cluster(pools, self.VOLUMES),
-            lm.Limits(every_refusal=True))
+            planner, Cluster(pools, self.VOLUMES),
+            Limits(every_refusal=True))
 
     def test_no_volume_leaves_one(self):
         for planner in relieve, bfd:
@@ -41,14 +41,14 @@ class LeftOutTest(testtools.TestCase):
         self.assertEqual({'b'}, {move.target for move in plan.moves})
 
     def test_none_is_filled_or_left_as_it_fills_up(self):
-        found = cl.Cluster(
+        found = Cluster(
             (clusters.pool('a', free_gib=1, growth_gib_day=5.0,
                            balance=False), clusters.pool('b')), self.VOLUMES)
         self.assertEqual((), clusters.planned(
-            relieve, found, lm.Limits(capacity_horizon_s=1e6)).moves)
+            relieve, found, Limits(capacity_horizon_s=1e6)).moves)
 
     def test_a_person_may_still_evacuate_one(self):
-        found = cl.Cluster((clusters.pool('a', balance=False),
-                            clusters.pool('b')), self.VOLUMES)
+        found = Cluster((clusters.pool('a', balance=False),
+                         clusters.pool('b')), self.VOLUMES)
         self.assertEqual(2, len(evacuate.plan(
-            found, clusters.models_of(found), lm.Limits(), 'a').moves))
+            found, clusters.models_of(found), Limits(), 'a').moves))

@@ -4,12 +4,13 @@ import ddt
 import numpy as np
 import testtools
 
-from serifos.facts import cluster as cl
+from serifos.facts.cluster import Cluster
 from serifos.plan import acceptance
-from serifos.plan import limits as lm
-from serifos.plan import outcomes as oc
-from serifos.plan import problem as pm
-from serifos.plan import state as st
+from serifos.plan.limits import Limits
+from serifos.plan.limits import shortfall
+from serifos.plan.outcomes import Outcomes
+from serifos.plan.problem import Problem
+from serifos.plan.state import State
 from tests.unit.plan import clusters
 
 
@@ -36,14 +37,14 @@ class AcceptanceTestCase(testtools.TestCase):
 
     def _accepts(self, figures, **limits):
         """Whether u may leave the hot a for b with these figures."""
-        cluster = cl.Cluster(
+        cluster = Cluster(
             (clusters.pool('a'), clusters.pool('b')),
             (clusters.volume('u', 'a'), clusters.volume('v', 'a')))
         known = clusters.models_of(cluster)
-        state = st.State.of(pm.Problem.of(cluster, known,
-                                          lm.Limits(**limits)))
+        state = State.of(Problem.of(cluster, known,
+                                    Limits(**limits)))
         first, second = np.array([0]), np.array([1])
-        return bool(acceptance.accepted(state, oc.Outcomes(
+        return bool(acceptance.accepted(state, Outcomes(
             first, second, *np.array(figures, float)[:, None]))[0])
 
     @ddt.data((98, 'gain 2 % is below min_gain 10 %'),
@@ -52,4 +53,4 @@ class AcceptanceTestCase(testtools.TestCase):
               (100, 'a move would gain nothing'))
     @ddt.unpack
     def test_a_shortfall_is_said_in_words(self, after, says):
-        self.assertEqual(says, lm.shortfall(100, after, 0.1))
+        self.assertEqual(says, shortfall(100, after, 0.1))

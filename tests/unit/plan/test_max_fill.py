@@ -6,13 +6,13 @@ import random
 
 import ddt
 import hypothesis
-from hypothesis import strategies as st
+from hypothesis import strategies
 import testtools
 
-from serifos.facts import cluster as cl
+from serifos.facts.cluster import Cluster
 from serifos.plan import bfd
 from serifos.plan import evacuate
-from serifos.plan import limits as lm
+from serifos.plan.limits import Limits
 from serifos.plan import relieve
 from tests.unit.plan import clusters
 from tests.unit.plan.clusters import pool
@@ -23,8 +23,8 @@ CROWD = [volume('u', 'a', 40, size_gib=150), volume('v', 'a', 40)]
 
 def planned(pools, max_fill, volumes=CROWD, **limits):
     return clusters.planned(
-        relieve, cl.Cluster(tuple(pools), tuple(volumes)),
-        lm.Limits(max_fill=max_fill, **limits))
+        relieve, Cluster(tuple(pools), tuple(volumes)),
+        Limits(max_fill=max_fill, **limits))
 
 
 @ddt.ddt
@@ -46,7 +46,7 @@ class RoomTest(testtools.TestCase):
         self.assertEqual(room, pool('a', max_fill=max_fill).room_gib(0.25))
 
     def test_what_comes_is_used(self):
-        was = cl.Cluster((pool('a', used_gib=900), pool('b')), ())
+        was = Cluster((pool('a', used_gib=900), pool('b')), ())
         then = was.place(volume('v', 'a'), 'a').place(volume('w', 'b'), 'b')
         self.assertEqual([(990, 910), (990, None)], [
             (each.free_gib, each.used_gib) for each in then.pools])
@@ -77,17 +77,17 @@ class MaxFillTest(testtools.TestCase):
                       'needed', {each.reason for each in plan.refused})
 
     def test_an_evacuation_keeps_to_it(self):
-        cluster = cl.Cluster((pool('a'), pool('b', free_gib=600)),
-                             (volume('u', 'a', size_gib=220),
-                              volume('v', 'a', size_gib=180)))
+        cluster = Cluster((pool('a'), pool('b', free_gib=600)),
+                          (volume('u', 'a', size_gib=220),
+                           volume('v', 'a', size_gib=180)))
         plan = evacuate.plan(cluster, clusters.models_of(cluster),
-                             lm.Limits(max_fill=0.8), 'a')
+                             Limits(max_fill=0.8), 'a')
         self.assertEqual(['v'], [move.volume for move in plan.moves])
         self.assertEqual(
             ['b has 200 GiB free below max_fill 80 %, 220 needed'],
             [each.reason for each in plan.refused])
 
-    @hypothesis.given(clusters.clusters(), st.integers(0, 1 << 32))
+    @hypothesis.given(clusters.clusters(), strategies.integers(0, 1 << 32))
     @hypothesis.settings(max_examples=60, deadline=None)
     def test_no_plan_fills_more(self, cluster, seed):
         rng = random.Random(seed)
@@ -96,7 +96,7 @@ class MaxFillTest(testtools.TestCase):
             dataclasses.replace(each, used_gib=rng.choice((
                 None, 0.0, 290.0, 780.0, 965.0, 990.0)))
             for each in cluster.pools))
-        limits = lm.Limits(max_fill=max_fill)
+        limits = Limits(max_fill=max_fill)
         plans = [clusters.planned(planner, cluster, limits)
                  for planner in (bfd, relieve)]
         plans += [evacuate.plan(cluster, clusters.models_of(cluster), limits,

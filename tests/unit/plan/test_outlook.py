@@ -9,26 +9,28 @@ from hypothesis import given
 from hypothesis import settings
 import testtools
 
-from serifos.facts import cluster as cl
+from serifos.facts.cluster import Cluster
 from serifos.facts import reason
-from serifos.facts import workload as wl
-from serifos.plan import limits as lm
-from serifos.plan.outlook import outlook as ol
-from serifos.plan import problem as pm
+from serifos.facts.workload import Workload
+from serifos.plan.limits import Limits
+from serifos.plan.outlook.outlook import carried_out
+from serifos.plan.outlook.outlook import Expected
+from serifos.plan.outlook.outlook import of
+from serifos.plan.problem import Problem
 from serifos.plan import relieve
-from serifos.plan import state as st
+from serifos.plan.state import State
 from tests.unit.plan import clusters
 from tests.unit.plan.clusters import pool
 from tests.unit.plan.clusters import volume
 
-LIMITS = lm.Limits()
+LIMITS = Limits()
 
 
 def outlook(cluster, limits=LIMITS, expected=({}, {})):
     plan = clusters.planned(relieve, cluster, limits)
-    first = st.State.of(pm.Problem.of(
+    first = State.of(Problem.of(
         cluster, clusters.models_of(cluster), limits))
-    return ol.of(plan, first, ol.carried_out(first, plan), *expected)
+    return of(plan, first, carried_out(first, plan), *expected)
 
 
 class OutlookTest(testtools.TestCase):
@@ -37,7 +39,7 @@ class OutlookTest(testtools.TestCase):
     @example(clusters.of_seed(2451))  # an unknown one in a pool not listed
     @settings(deadline=None, max_examples=60)
     def test_its_pools_add_up_to_the_plan(self, cluster):
-        seen = outlook(cluster, lm.Limits(every_refusal=True))
+        seen = outlook(cluster, Limits(every_refusal=True))
         plan = seen.plan
         self.assertEqual(
             {name: (change.before, change.after)
@@ -64,7 +66,7 @@ class OutlookTest(testtools.TestCase):
                                 if each.example.pool == 'gone'))
 
     def test_what_moves_leaves_space(self):
-        seen = outlook(cl.Cluster((pool('a', free_gib=100), pool('b')), (
+        seen = outlook(Cluster((pool('a', free_gib=100), pool('b')), (
             volume('u', 'a', 64, size_gib=60), volume('v', 'a', 64))))
         free = {each.pool.name: (each.before.free_gib, each.after.free_gib)
                 for each in seen.pools}
@@ -77,10 +79,10 @@ class OutlookTest(testtools.TestCase):
 
     def test_what_tenants_see_is_the_mean_of_the_known(self):
         def busy(name, latency_us, iops=1000.0):
-            return volume(name, 'a', workload=wl.Workload(
+            return volume(name, 'a', workload=Workload(
                 50, 16, iops=iops, latency_us=latency_us))
 
-        seen, = outlook(cl.Cluster((pool('a'),), (
+        seen, = outlook(Cluster((pool('a'),), (
             busy('t', 1000.0), busy('u', 3000.0), busy('v', 9000.0, 0.01),
             volume('w', 'a', workload=None)))).pools
         self.assertEqual((4, 3, 2000), (
@@ -88,12 +90,12 @@ class OutlookTest(testtools.TestCase):
 
     def test_what_may_not_move_is_told_by_its_load(self):
         def busy(name, q, movable=True):
-            return volume(name, 'a', movable=movable, workload=wl.Workload(
+            return volume(name, 'a', movable=movable, workload=Workload(
                 50, 16, q))
 
         held = functools.partial(
             reason.Reason, code=reason.Code.SNAPSHOTS)
-        seen = outlook(cl.Cluster((pool('a'), pool('b')), (
+        seen = outlook(Cluster((pool('a'), pool('b')), (
             busy('u', 6, held('a snapshot holds it')), busy('v', 3),
             busy('w', 2, held('2 snapshots hold it')),
             busy('x', 1, 'Tuesday'))))
@@ -122,7 +124,7 @@ class OutlookTest(testtools.TestCase):
                 a = dataclasses.replace(a, device='d')
             if name == 'backend':
                 a = dataclasses.replace(a, backend_name='ssd')
-            seen = outlook(cl.Cluster((a, b), (
+            seen = outlook(Cluster((a, b), (
                 volume('u', 'a', 64, **its),
                 volume('v', 'b', 1, different_pool=('x',)))))
             frozen = [each for each in seen.frozen if each.example.id == 'u']
@@ -134,22 +136,22 @@ class OutlookTest(testtools.TestCase):
                 each.frozen for each in seen.pools if each.pool.name == 'a'))
 
     def test_a_pool_without_space_freezes_nothing(self):
-        seen = outlook(cl.Cluster((pool('a'), pool('b', free_gib=0)), (
+        seen = outlook(Cluster((pool('a'), pool('b', free_gib=0)), (
             volume('u', 'a', 64), volume('v', 'a', 64))))
         self.assertEqual((), seen.frozen)
 
     def test_a_gain_may_be_an_error_of_the_model(self):
-        cluster = cl.Cluster((pool('a'), pool('b')), (
+        cluster = Cluster((pool('a'), pool('b')), (
             volume('u', 'a', 64), volume('v', 'a', 64)))
         for low_us, within in (600.0, True), (700.0, False):
-            before = {'a': ol.Expected(low_us, 2000.0, False)}
+            before = {'a': Expected(low_us, 2000.0, False)}
             slow, other = outlook(cluster, expected=(before, before)).pools
             self.assertEqual((1280, 640), slow.latencies_us)
             self.assertEqual((within, False), (
                 slow.within_interval, other.within_interval))
 
     def test_a_move_of_an_unknown_duration(self):
-        seen = outlook(cl.Cluster((pool('a'), pool('b')), (
+        seen = outlook(Cluster((pool('a'), pool('b')), (
             volume('u', 'a'), volume('v', 'a'))))
         self.assertEqual(100, seen.copy_s)
         move, = seen.plan.moves

@@ -6,10 +6,10 @@ import dataclasses
 import ddt
 import testtools
 
-from serifos.facts import cluster as cl
-from serifos.facts import workload as wl
+from serifos.facts.cluster import Cluster
+from serifos.facts.workload import Workload
 from serifos.plan import bfd
-from serifos.plan import limits as lm
+from serifos.plan.limits import Limits
 from serifos.plan import relieve
 from serifos.plan.slo import keeping
 from tests.unit.plan import clusters
@@ -21,8 +21,8 @@ BOTH = (bfd, relieve)
 
 def _plan(planner, pools, volumes, **limits):
     return clusters.planned(
-        planner, cl.Cluster(tuple(pools), tuple(volumes)),
-        lm.Limits(**{'every_refusal': True, **limits}))
+        planner, Cluster(tuple(pools), tuple(volumes)),
+        Limits(**{'every_refusal': True, **limits}))
 
 
 def _steps(plan):
@@ -163,7 +163,7 @@ class BothTestCase(testtools.TestCase):
             'b has 0 GiB free, 20 needed, until moves of this plan free more',
             _why(plan)['u'])
         after = clusters.applied(
-            cl.Cluster(tuple(pools), tuple(volumes)), plan.moves)
+            Cluster(tuple(pools), tuple(volumes)), plan.moves)
         again = _plan(planner, after.pools, after.volumes)
         self.assertEqual([('u', 'a', 'b')], _steps(again))
         self.assertFalse(again.truncated)
@@ -266,7 +266,7 @@ class BothTestCase(testtools.TestCase):
     @ddt.data(*BOTH)
     def test_an_slo_is_judged_by_what_its_tenant_sees(self, planner):
         # u and v see 0.7 and 6.3 ms on a, 3.5 ms in the mean.
-        small, large = wl.Workload(0, 4), wl.Workload(0, 256)
+        small, large = Workload(0, 4), Workload(0, 256)
         volumes = [volume('u', 'a', workload=small, max_latency_us=1000),
                    volume('v', 'a', workload=large, max_latency_us=5000),
                    volume('w', 'b', workload=large, max_latency_us=7000)]
@@ -301,12 +301,12 @@ class BothTestCase(testtools.TestCase):
 
     @ddt.data(*BOTH)
     def test_absurd_loads_do_not_leave_a_residue(self, planner):
-        huge = wl.Workload(50, 1e6, iops=1e12, latency_us=1e12)
+        huge = Workload(50, 1e6, iops=1e12, latency_us=1e12)
         plan = _plan(planner, [pool('a', 'deep'), pool('b', 'deep')], [
             volume('u', 'a', 40), volume('v', 'a', workload=huge),
             volume('w', 'b', 40)])
         after = clusters.applied(
-            cl.Cluster((pool('a', 'deep'), pool('b', 'deep')), (
+            Cluster((pool('a', 'deep'), pool('b', 'deep')), (
                 volume('u', 'a', 40), volume('v', 'a', workload=huge),
                 volume('w', 'b', 40))), plan.moves)
         self.assertFalse(plan.truncated)

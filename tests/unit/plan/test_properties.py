@@ -8,46 +8,47 @@ import dataclasses
 from hypothesis import example
 from hypothesis import given
 from hypothesis import settings
-from hypothesis import strategies as hs
+from hypothesis import strategies
 import numpy as np
 import testtools
 
 from serifos.plan import acceptance
 from serifos.plan import bfd
 from serifos.plan.hot import beam
-from serifos.plan import limits as lm
+from serifos.plan.limits import Limits
 from serifos.plan import outcomes
-from serifos.plan import problem as pm
+from serifos.plan.problem import Problem
 from serifos.plan import quota
 from serifos.plan import relieve
 from serifos.plan import score
 from serifos.plan.slo import beyond
 from serifos.plan.slo import keeping
-from serifos.plan import state as st
+from serifos.plan.state import State
 from tests.unit.plan import clusters
 from tests.unit.plan import reference
 
-PLANNERS = hs.sampled_from((bfd, relieve))
-LIMITS = hs.builds(
-    lm.Limits, hs.one_of(hs.sampled_from((0.0, 0.1)), hs.floats(0, 0.95)),
-    hs.sampled_from((None, None, 1, 2)))
+PLANNERS = strategies.sampled_from((bfd, relieve))
+LIMITS = strategies.builds(
+    Limits, strategies.one_of(strategies.sampled_from((0.0, 0.1)),
+                              strategies.floats(0, 0.95)),
+    strategies.sampled_from((None, None, 1, 2)))
 KEEPS = keeping.KEPT, keeping.AVOIDED
 EASES = keeping.EASED, keeping.REDUCED
-SMALL = hs.sampled_from((0, 20))
+SMALL = strategies.sampled_from((0, 20))
 """Pools of a small cloud: all are large, or all are small."""
 EXAMPLES = settings(max_examples=150, deadline=None)
 
 
 def _start(cluster, limits):
     known = clusters.models_of(cluster)
-    return st.State.of(pm.Problem.of(cluster, known, limits))
+    return State.of(Problem.of(cluster, known, limits))
 
 
 class PlanTestCase(testtools.TestCase):
 
     @EXAMPLES
     @given(PLANNERS, clusters.clusters(), LIMITS, SMALL)
-    @example(bfd, clusters.of_seed(211), lm.Limits(0.40625), 0)
+    @example(bfd, clusters.of_seed(211), Limits(0.40625), 0)
     def test_every_move_is_worth_it_and_fits_at_its_turn(
             self, planner, cluster, limits, small):
         self.patch(quota, 'SMALL', small)
@@ -160,7 +161,7 @@ class PlanTestCase(testtools.TestCase):
                     plan.slo_misses)], rtol=1e-7, atol=1e-6)
 
     @EXAMPLES
-    @given(PLANNERS, clusters.clusters(), LIMITS, hs.booleans())
+    @given(PLANNERS, clusters.clusters(), LIMITS, strategies.booleans())
     def test_a_volume_is_refused_once_and_never_moved_too(
             self, planner, cluster, limits, every):
         plan = clusters.planned(planner, cluster, dataclasses.replace(
@@ -195,7 +196,7 @@ class AgainstPlainPythonTestCase(testtools.TestCase):
     @given(clusters.clusters())
     def test_an_outcome_is_what_the_move_makes_of_its_devices(self, cluster):
         known = reference.Reference(clusters.MODELS, 0.05)
-        state = _start(cluster, lm.Limits())
+        state = _start(cluster, Limits())
         found = outcomes.every(state, np.flatnonzero(state.problem.able))
         for v, t, *figures in zip(found.volume, found.target, found.before_us,
                                   found.left_us, found.came_us):
@@ -205,7 +206,7 @@ class AgainstPlainPythonTestCase(testtools.TestCase):
 
     @EXAMPLES
     @given(clusters.clusters(), LIMITS)
-    @example(clusters.of_seed(35618), lm.Limits(0.0))
+    @example(clusters.of_seed(35618), Limits(0.0))
     def test_one_move_of_a_small_cloud_is_the_best_that_is_accepted(
             self, cluster, limits):
         limits = dataclasses.replace(limits, max_moves=1)
@@ -223,7 +224,7 @@ class AgainstPlainPythonTestCase(testtools.TestCase):
                 clusters.applied(cluster, plan.moves)), best, rtol=1e-8)
 
     @EXAMPLES
-    @given(clusters.clusters(), LIMITS, SMALL, hs.booleans())
+    @given(clusters.clusters(), LIMITS, SMALL, strategies.booleans())
     def test_slos_are_kept_again_as_far_as_moves_can(
             self, cluster, limits, small, easing):
         self.patch(quota, 'SMALL', small)

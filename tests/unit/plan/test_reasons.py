@@ -7,30 +7,36 @@ from hypothesis import settings
 import testtools
 
 from serifos.balancer import pace
-from serifos.facts import cluster as cl
-from serifos.facts import inventory as inv
-from serifos.facts import reason as rs
-from serifos.facts import servers as sv
+from serifos.facts.cluster import Cluster
+from serifos.facts.cluster import TOUCHED
+from serifos.facts.inventory import Record
+from serifos.facts.reason import Code
+from serifos.facts.reason import code
+from serifos.facts.reason import Reason
+from serifos.facts.servers import Server
+from serifos.facts.servers import Servers
 from serifos.facts import settings as said
 from serifos.plan import eligibility
-from serifos.plan import limits as lm
+from serifos.plan.limits import Limits
+from serifos.plan.limits import shortfall
+from serifos.plan.limits import target_refusal
 from serifos.plan.outlook import reasons
-from serifos.plan import plan as pl
+from serifos.plan.plan import Refusal
 from serifos.plan import relieve
 from tests.unit.plan import clusters
 
-NOVA = sv.Servers(
-    {'s': sv.Server('s', 'web', 'ACTIVE', 'active', host='c1'),
-     'off': sv.Server('off', 'web', 'SHUTOFF', 'stopped', host='c1'),
-     'cell': sv.Server('cell', 'web', 'UNKNOWN'),
-     'busy': sv.Server('busy', 'web', 'REBOOT', 'active', 'rebooting'),
-     'dark': sv.Server('dark', 'web', 'ACTIVE', 'active', off='NOSTATE'),
-     'lost': sv.Server('lost', 'web', 'ACTIVE', 'active')})
+NOVA = Servers(
+    {'s': Server('s', 'web', 'ACTIVE', 'active', host='c1'),
+     'off': Server('off', 'web', 'SHUTOFF', 'stopped', host='c1'),
+     'cell': Server('cell', 'web', 'UNKNOWN'),
+     'busy': Server('busy', 'web', 'REBOOT', 'active', 'rebooting'),
+     'dark': Server('dark', 'web', 'ACTIVE', 'active', off='NOSTATE'),
+     'lost': Server('lost', 'web', 'ACTIVE', 'active')})
 
 
 def _record(**facts):
-    return inv.Record('v', 5, facts.pop('status', 'available'), 'a@s#s',
-                      **facts)
+    return Record('v', 5, facts.pop('status', 'available'), 'a@s#s',
+                  **facts)
 
 
 def _in_use(*servers):
@@ -43,10 +49,10 @@ class KindTest(testtools.TestCase):
     def told(self, reason, words):
         """It is of a kind, by its code."""
         self.assertIn(words, reasons.kind(reason).text, reason)
-        self.assertIn(reason.code, set(rs.Code))
+        self.assertIn(reason.code, set(Code))
 
     def test_every_code_has_a_kind(self):
-        self.assertEqual(set(rs.Code), set(reasons.KINDS))
+        self.assertEqual(set(Code), set(reasons.KINDS))
 
     @ddt.data(
         (_record(migration_status='migrating'), {}, 'migrated already'),
@@ -73,7 +79,7 @@ class KindTest(testtools.TestCase):
         (_in_use(), {}, 'without attachment'),
         (_in_use('s', 'u'), {}, 'several servers'),
         (_in_use(''), {}, 'a host itself'),
-        (_in_use('s'), {'servers': sv.Servers(problem='503')},
+        (_in_use('s'), {'servers': Servers(problem='503')},
          'does not answer'),
         (_in_use('gone'), {'servers': NOVA}, 'does not list'),
         (_in_use('off'), {'servers': NOVA}, 'is stopped'),
@@ -94,7 +100,7 @@ class KindTest(testtools.TestCase):
         ({'state': 'not known to the scheduler'}, 'a pool is down'),
         ({'state': 'disabled'}, 'disabled'), ({'state': 'frozen'}, 'frozen'),
         ({'state': 'without fresh telemetry'}, 'no fresh telemetry'),
-        ({'state': cl.TOUCHED}, 'stuck migration'),
+        ({'state': TOUCHED}, 'stuck migration'),
         ({'balance': False}, 'left out of balancing'),
         ({'drifting': 'twice as slow'}, 'drifts'), ({'zone': 'b'}, 'zone'),
         ({'backend_name': 'hdd'}, 'another backend'),
@@ -103,11 +109,11 @@ class KindTest(testtools.TestCase):
     def test_what_bars_a_pool(self, facts, words):
         pool = clusters.pool('n1@s#s', **{
             'backend_name': 'ssd', 'zone': 'a', **facts})
-        self.told(lm.target_refusal('a', 'ssd', 'gold', pool), words)
+        self.told(target_refusal('a', 'ssd', 'gold', pool), words)
 
-    @ddt.data((lm.Limits(), 'free space there'),
-              (lm.Limits(max_fill=0.5), '[balancer] max_fill'),
-              (lm.Limits(capacity_horizon_s=1e6), 'capacity_horizon'))
+    @ddt.data((Limits(), 'free space there'),
+              (Limits(max_fill=0.5), '[balancer] max_fill'),
+              (Limits(capacity_horizon_s=1e6), 'capacity_horizon'))
     @ddt.unpack
     def test_a_pool_without_space(self, limits, mend):
         reason = limits.no_room(
@@ -118,18 +124,18 @@ class KindTest(testtools.TestCase):
     @ddt.data((10, 11), (10, 10), (10, 9.5))
     @ddt.unpack
     def test_a_move_that_brings_too_little(self, before_us, after_us):
-        reason = lm.shortfall(before_us, after_us, 0.1)
+        reason = shortfall(before_us, after_us, 0.1)
         self.told(reason, '')
 
     def test_a_volume_that_is_larger_than_its_pace(self):
-        found = pace.Pace(max_gib_per_day=5).bounded(cl.Cluster(
+        found = pace.Pace(max_gib_per_day=5).bounded(Cluster(
             (clusters.pool('a'),), (clusters.volume('v', 'a'),)))
         self.told(found.volumes[0].movable, 'larger')
 
     @given(clusters.clusters())
     @settings(deadline=None, max_examples=60)
     def test_whatever_a_plan_refuses(self, cluster):
-        plan = clusters.planned(relieve, cluster, lm.Limits(
+        plan = clusters.planned(relieve, cluster, Limits(
             every_refusal=True, max_fill=0.9, horizon_s=600.0))
         given = {volume.movable for volume in cluster.volumes}
         for refusal in plan.refused:
@@ -143,38 +149,38 @@ class KindTest(testtools.TestCase):
 class WrittenTest(testtools.TestCase):
 
     def read(self, **more):
-        return pl.Refusal.from_json({
+        return Refusal.from_json({
             'volume': 'v', 'reason': 'its pool is not hot', **more})
 
     def test_a_plan_says_the_code(self):
-        doc = pl.Refusal('v', rs.Reason('worded anew', 'not_hot')).to_json()
+        doc = Refusal('v', Reason('worded anew', 'not_hot')).to_json()
         self.assertEqual({'volume': 'v', 'reason': 'worded anew',
                           'code': 'not_hot'}, doc)
         self.assertEqual('its pool is not hot', reasons.kind(
-            pl.Refusal.from_json(doc).reason).text)
+            Refusal.from_json(doc).reason).text)
 
     def test_the_code_counts_and_not_the_sentence(self):
         self.assertEqual('its move would gain nothing', reasons.kind(
             self.read(code='no_gain').reason).text)
 
     def test_without_a_code_or_with_one_of_a_later_release(self):
-        for more, code in ({}, None), ({'code': 'new'}, 'new'):
+        for more, its_code in ({}, None), ({'code': 'new'}, 'new'):
             refusal = self.read(**more)
-            self.assertEqual(code, refusal.code)
+            self.assertEqual(its_code, refusal.code)
             self.assertEqual({'volume': 'v', 'reason': refusal.reason,
                               **more}, refusal.to_json())
 
     def test_an_observation_says_the_code(self):
-        held = clusters.volume('v', 'a', movable=rs.Reason('held', 'pinned'))
-        doc = cl.Cluster((clusters.pool('a'),), (
+        held = clusters.volume('v', 'a', movable=Reason('held', 'pinned'))
+        doc = Cluster((clusters.pool('a'),), (
             held, clusters.volume('w', 'a'))).to_json()
         self.assertEqual('pinned', doc['volumes'][0]['movable_code'])
         self.assertNotIn('movable_code', doc['volumes'][1])
-        found = cl.Cluster.from_json(doc).volumes[0].movable
-        self.assertEqual(('held', 'pinned'), (found, rs.code(found)))
+        found = Cluster.from_json(doc).volumes[0].movable
+        self.assertEqual(('held', 'pinned'), (found, code(found)))
 
     def test_a_volume_that_moves_has_no_code(self):
-        doc = cl.Cluster((clusters.pool('a'),), (
+        doc = Cluster((clusters.pool('a'),), (
             clusters.volume('v', 'a'),)).to_json()
         doc['volumes'][0]['movable_code'] = 'pinned'
-        self.assertIs(True, cl.Cluster.from_json(doc).volumes[0].movable)
+        self.assertIs(True, Cluster.from_json(doc).volumes[0].movable)

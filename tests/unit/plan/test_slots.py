@@ -8,58 +8,62 @@ import random
 
 from hypothesis import given
 from hypothesis import settings
-from hypothesis import strategies as hs
+from hypothesis import strategies
 import numpy as np
 import testtools
 
-from serifos.facts import cluster as cl
-from serifos.facts import workload as wl
+from serifos.facts.cluster import Cluster
+from serifos.facts.workload import Workload
 from serifos.plan import bfd
-from serifos.plan import limits as lm
-from serifos.plan.loads import slots as sl
-from serifos.plan import problem as pm
+from serifos.plan.limits import Limits
+from serifos.plan.loads import slots
+from serifos.plan.loads.slots import AT_ONCE
+from serifos.plan.loads.slots import Slots
+from serifos.plan.loads.slots import WIDE
+from serifos.plan.problem import Problem
 from serifos.plan import relieve
-from serifos.plan import state as st
+from serifos.plan.state import State
 from tests.unit.plan import clusters
 from tests.unit.plan.clusters import pool
 from tests.unit.plan.clusters import volume
 
-PLANNERS = hs.sampled_from((bfd, relieve))
-SMALL = hs.sampled_from((0, 20))
-SEEDS = hs.integers(0, 1 << 32)
+PLANNERS = strategies.sampled_from((bfd, relieve))
+SMALL = strategies.sampled_from((0, 20))
+SEEDS = strategies.integers(0, 1 << 32)
 EXAMPLES = settings(max_examples=60, deadline=None)
 
-BUSY, QUIET = wl.Workload(50, 64), wl.Workload(50, 64, iodepth=0.01)
+BUSY, QUIET = Workload(50, 64), Workload(50, 64, iodepth=0.01)
 
 
 def _present(cluster, copies=1):
     """Slots, all alike, of what the cluster says."""
     known = [v for v in cluster.volumes if v.workload is not None]
     rows = [[clusters.pattern(v.workload)] * copies for v in known]
-    return sl.Slots(tuple(v.id for v in known), np.array(
+    return Slots(tuple(v.id for v in known), np.array(
         rows, float).reshape(len(known), copies, 4))
 
 
-def _state(cluster, their=None, limits=lm.Limits()):
-    return st.State.of(pm.Problem.of(
+def _state(cluster, their=None, limits=Limits()):
+    return State.of(Problem.of(
         cluster, clusters.models_of(cluster), limits, their))
 
 
 class SlotsTestCase(testtools.TestCase):
 
     @EXAMPLES
-    @given(PLANNERS, clusters.clusters(), SMALL, hs.integers(1, 5))
+    @given(PLANNERS, clusters.clusters(), SMALL, strategies.integers(1, 5))
     def test_equal_slots_are_planned_as_one(
             self, planner, cluster, small, copies):
         self.patch(relieve, 'SMALL', small)
-        limits = lm.Limits(horizon_s=86400.0)
+        limits = Limits(horizon_s=86400.0)
         self.assertEqual(
             clusters.planned(planner, cluster, limits),
             clusters.planned(planner, cluster, limits,
                              _present(cluster, copies)))
 
     @EXAMPLES
-    @given(PLANNERS, clusters.clusters(), SMALL, SEEDS, hs.integers(2, 6))
+    @given(PLANNERS, clusters.clusters(), SMALL, SEEDS,
+           strategies.integers(2, 6))
     def test_the_order_of_slots_changes_nothing(
             self, planner, cluster, small, seed, number):
         self.patch(relieve, 'SMALL', small)
@@ -68,8 +72,8 @@ class SlotsTestCase(testtools.TestCase):
         order = rng.sample(range(number), number)
         other = dataclasses.replace(their, patterns=their.patterns[:, order])
         self.assertEqual(
-            clusters.planned(planner, cluster, lm.Limits(), their),
-            clusters.planned(planner, cluster, lm.Limits(), other))
+            clusters.planned(planner, cluster, Limits(), their),
+            clusters.planned(planner, cluster, Limits(), other))
 
     @EXAMPLES
     @given(PLANNERS, clusters.clusters(), SMALL, SEEDS)
@@ -77,10 +81,10 @@ class SlotsTestCase(testtools.TestCase):
             self, planner, cluster, small, seed):
         self.patch(relieve, 'SMALL', small)
         their = clusters.slots(cluster, random.Random(seed), 3)
-        plan = clusters.planned(planner, cluster, lm.Limits(), their)
+        plan = clusters.planned(planner, cluster, Limits(), their)
         for _ in range(60):
             cluster = clusters.applied(cluster, plan.moves)
-            again = clusters.planned(planner, cluster, lm.Limits(), their)
+            again = clusters.planned(planner, cluster, Limits(), their)
             self.assertEqual(bool(again.moves), plan.truncated)
             if not again.moves:
                 return
@@ -88,12 +92,12 @@ class SlotsTestCase(testtools.TestCase):
         self.fail('planning does not come to an end')
 
     @EXAMPLES
-    @given(clusters.clusters(), SEEDS, hs.sampled_from((
-        1, sl.AT_ONCE)), hs.sampled_from((0, sl.WIDE)))
+    @given(clusters.clusters(), SEEDS, strategies.sampled_from((
+        1, AT_ONCE)), strategies.sampled_from((0, WIDE)))
     def test_a_state_reached_by_moves_is_the_one_computed_afresh(
             self, cluster, seed, at_once, wide):
-        self.patch(sl, 'AT_ONCE', at_once)
-        self.patch(sl, 'WIDE', wide)
+        self.patch(slots, 'AT_ONCE', at_once)
+        self.patch(slots, 'WIDE', wide)
         rng = random.Random(seed)
         their = clusters.slots(cluster, rng, 4)
         state = _state(cluster, their)
@@ -116,7 +120,7 @@ class SlotsTestCase(testtools.TestCase):
         their = clusters.slots(cluster, random.Random(seed), 3)
         state, each = _state(cluster, their), []
         for slot in range(3):
-            one = _state(cluster, sl.Slots(
+            one = _state(cluster, Slots(
                 their.volumes, their.patterns[:, [slot]]))
             each.append((one.figure_us, one.latency_us))
         for found, of in zip((state.figure_us, state.latency_us), zip(*each)):
@@ -132,32 +136,32 @@ class JointTestCase(testtools.TestCase):
     def slots(self, **busy):
         rows = [[clusters.pattern(BUSY if slot in its else QUIET)
                  for slot in (0, 1)] for its in busy.values()]
-        return sl.Slots(tuple(busy), np.array(rows))
+        return Slots(tuple(busy), np.array(rows))
 
     def cluster(self, **where):
-        return cl.Cluster(
+        return Cluster(
             tuple(pool(name, 'deep') for name in 'ab'),
             tuple(volume(name, at, workload=BUSY)
                   for name, at in where.items()))
 
     def test_an_slo_is_judged_by_the_mean_over_slots(self):
         for most_us, violated in (1500, 1), (1700, 0):
-            cluster = cl.Cluster((pool('a', 'deep'), pool('b', 'deep')), (
+            cluster = Cluster((pool('a', 'deep'), pool('b', 'deep')), (
                 volume('day', 'a', workload=BUSY, max_latency_us=most_us),
                 volume('too', 'a', workload=BUSY)))
-            plan = clusters.planned(relieve, cluster, lm.Limits(), self.slots(
+            plan = clusters.planned(relieve, cluster, Limits(), self.slots(
                 day=[0], too=[0]))
             self.assertEqual((violated, 0), (
                 plan.slo_misses.before, plan.slo_misses.after))
 
     def test_a_volume_that_is_busy_at_another_hour_may_move(self):
-        cluster = cl.Cluster((pool('a', 'deep'), pool('b', 'deep')), (
+        cluster = Cluster((pool('a', 'deep'), pool('b', 'deep')), (
             volume('u', 'a', workload=clusters.IDLE),
             volume('v', 'a', workload=clusters.IDLE)))
         self.assertEqual((), clusters.planned(
-            relieve, cluster, lm.Limits()).moves)
+            relieve, cluster, Limits()).moves)
         self.assertEqual(1, len(clusters.planned(
-            relieve, cluster, lm.Limits(),
+            relieve, cluster, Limits(),
             self.slots(u=[0], v=[0])).moves))
 
     def test_without_history_a_volume_does_always_what_it_does_now(self):

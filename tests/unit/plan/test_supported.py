@@ -7,15 +7,15 @@ import random
 
 import ddt
 import hypothesis
-from hypothesis import strategies as st
+from hypothesis import strategies
 import numpy as np
 import testtools
 
-from serifos.facts import cluster as cl
-from serifos.facts import workload as wl
-from serifos.plan import limits as lm
-from serifos.plan.loads import slots as sl
-from serifos.plan import problem as pm
+from serifos.facts.cluster import Cluster
+from serifos.facts.workload import Workload
+from serifos.plan.limits import Limits
+from serifos.plan.loads import slots as load_slots
+from serifos.plan.problem import Problem
 from serifos.plan.slo import beyond
 from serifos.plan.slo import supported
 from serifos.plan import state
@@ -25,15 +25,15 @@ from tests.unit.plan.clusters import volume
 
 
 def found(pools, volumes, loads=(1.0,), share=0.99, slots=None):
-    cluster = cl.Cluster(tuple(pools), tuple(volumes))
+    cluster = Cluster(tuple(pools), tuple(volumes))
     return {each.pool: each for each in supported.supported(
-        cluster, clusters.models_of(cluster), lm.Limits(), loads, share,
+        cluster, clusters.models_of(cluster), Limits(), loads, share,
         slots)}
 
 
 def parts(**blocks):
     """Volume → KiB of its requests in each part; 0 for an idle one."""
-    return sl.Slots(tuple(blocks), np.array([
+    return load_slots.Slots(tuple(blocks), np.array([
         [(50, kib, 8 if kib else 0, 100) for kib in its]
         for its in blocks.values()], float))
 
@@ -104,7 +104,7 @@ class SupportedTest(testtools.TestCase):
         unseen = dataclasses.replace(
             volume('v', 'a', volume_type='t'), workload=None)
         seen = found([pool('a')], [
-            unseen, volume('u', 'a', volume_type='t', workload=wl.Workload(
+            unseen, volume('u', 'a', volume_type='t', workload=Workload(
                 50, 40))])
         self.assertEqual((2, (800,)), (seen['a'].volumes, seen['a'].seen_us))
 
@@ -157,12 +157,13 @@ class OverSlotsTest(testtools.TestCase):
     def test_volumes_in_pieces(self):
         slots = parts(u=(40, 0, 7), v=(0, 20, 3))
         whole = found([pool('a')], self.BUSY, (0.5, 3.0), slots=slots)
-        self.patch(sl, 'AT_ONCE', 1)
+        self.patch(load_slots, 'AT_ONCE', 1)
         self.assertEqual(whole, found(
             [pool('a')], self.BUSY, (0.5, 3.0), slots=slots))
 
     @hypothesis.settings(max_examples=25, deadline=None)
-    @hypothesis.given(st.integers(0, 2 ** 32), st.sampled_from([1, 2, 5]))
+    @hypothesis.given(strategies.integers(0, 2 ** 32),
+                      strategies.sampled_from([1, 2, 5]))
     def test_an_slo_is_kept_now_where_plans_say_so(self, seed, number):
         cluster = clusters.of_seed(seed)
         cluster = dataclasses.replace(cluster, volumes=tuple(
@@ -170,8 +171,8 @@ class OverSlotsTest(testtools.TestCase):
             for v in cluster.volumes))
         slots = clusters.slots(
             cluster, random.Random(seed), number)
-        problem = pm.Problem.of(
-            cluster, clusters.models_of(cluster), lm.Limits(), slots)
+        problem = Problem.of(
+            cluster, clusters.models_of(cluster), Limits(), slots)
         broken = {problem.volumes[which].pool for which in beyond.broken(
             state.State.of(problem)) if problem.active[which]}
         for name, each in found(cluster.pools, cluster.volumes, share=1.0,

@@ -4,9 +4,9 @@
 import ddt
 import testtools
 
-from serifos.facts import cluster as cl
+from serifos.facts.cluster import Cluster
 from serifos.plan import bfd
-from serifos.plan import limits as lm
+from serifos.plan.limits import Limits
 from serifos.plan import quota
 from serifos.plan import relieve
 from tests.unit.plan import clusters
@@ -17,8 +17,8 @@ PLANNERS = bfd, relieve
 
 
 def plan(planner, pools, volumes, **limits):
-    return clusters.planned(planner, cl.Cluster(
-        tuple(pools), tuple(volumes)), lm.Limits(
+    return clusters.planned(planner, Cluster(
+        tuple(pools), tuple(volumes)), Limits(
             every_refusal=True, **limits))
 
 

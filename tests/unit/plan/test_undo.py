@@ -6,14 +6,14 @@ import dataclasses
 import ddt
 from hypothesis import given
 from hypothesis import settings
-from hypothesis import strategies as hs
+from hypothesis import strategies
 import testtools
 
-from serifos.facts import cluster as cl
+from serifos.facts.cluster import Cluster
 from serifos.plan.asked import undo
 from serifos.plan.asked import usable
 from serifos.plan import bfd
-from serifos.plan import limits as lm
+from serifos.plan.limits import Limits
 from serifos.plan import relieve
 from tests.unit.plan import clusters
 from tests.unit.plan.clusters import pool
@@ -22,7 +22,7 @@ from tests.unit.plan.clusters import volume
 COOLS = 'moved at 2027-01-15T08:00:00Z; cools down until 2027-01-15T14:00:00Z'
 
 
-def _undo(cluster, made, limits=lm.Limits()):
+def _undo(cluster, made, limits=Limits()):
     return undo.plan(cluster, clusters.models_of(cluster), limits, made)
 
 
@@ -50,11 +50,11 @@ def _steps(plan):
 class UndoTest(testtools.TestCase):
 
     @settings(max_examples=150, deadline=None)
-    @given(hs.sampled_from((bfd, relieve)), clusters.clusters(),
-           hs.sampled_from((0.0, 0.1)))
+    @given(strategies.sampled_from((bfd, relieve)), clusters.clusters(),
+           strategies.sampled_from((0.0, 0.1)))
     def test_after_the_whole_plan_all_is_as_before(
             self, planner, before, min_gain):
-        limits = lm.Limits(min_gain)
+        limits = Limits(min_gain)
         plan = clusters.planned(planner, before, limits)
         moved = {move.volume for move in plan.moves}
         after = _cooling(clusters.applied(before, plan.moves), moved)
@@ -74,12 +74,12 @@ class UndoTest(testtools.TestCase):
                 change.before, back.latency_us[name].after, places=3)
 
     @settings(max_examples=100, deadline=None)
-    @given(clusters.clusters(), hs.randoms(use_true_random=False))
+    @given(clusters.clusters(), strategies.randoms(use_true_random=False))
     def test_whatever_happened_since_each_volume_goes_back_or_says_why(
             self, before, rng):
-        plan = clusters.planned(relieve, before, lm.Limits(0.0))
+        plan = clusters.planned(relieve, before, Limits(0.0))
         now = clusters.applied(before, plan.moves)
-        now = cl.Cluster(tuple(
+        now = Cluster(tuple(
             dataclasses.replace(
                 each, state=rng.choice(('up', 'up', 'up', 'disabled')),
                 free_gib=each.free_gib * rng.choice((0, 1, 1)))
@@ -105,8 +105,8 @@ class UndoTest(testtools.TestCase):
             self.assertGreaterEqual(room[move.target], 0)
 
     def test_the_last_one_goes_back_first(self):
-        now = cl.Cluster((pool('a'), pool('b')),
-                         (volume('u', 'b'), volume('v', 'b')))
+        now = Cluster((pool('a'), pool('b')),
+                      (volume('u', 'b'), volume('v', 'b')))
         back = _undo(now, [undo.Made('u', 'a', 'b'),
                            undo.Made('v', 'a', 'b')])
         self.assertEqual([('v', 'b', 'a'), ('u', 'b', 'a')], _steps(back))
@@ -117,7 +117,7 @@ class UndoTest(testtools.TestCase):
             back.moves[0].target_before_us, back.moves[0].target_after_us))
 
     def test_an_slo_that_breaks_is_counted_and_refuses_nothing(self):
-        now = cl.Cluster((pool('a', 'slow'), pool('b')), (
+        now = Cluster((pool('a', 'slow'), pool('b')), (
             volume('v', 'b', 16, max_latency_us=200),))
         back = _undo(now, [undo.Made('v', 'a', 'b')])
         self.assertEqual([('v', 'b', 'a')], _steps(back))
@@ -137,7 +137,7 @@ class UndoTest(testtools.TestCase):
         ({}, {'drifting': 'it does'}, 'a drifts: it does'))
     @ddt.unpack
     def test_what_cannot_go_back_says_why(self, of_volume, of_pool, reason):
-        now = cl.Cluster(
+        now = Cluster(
             (pool('a', **of_pool), pool('b'), pool('c')),
             (volume('u', 'b', size_gib=1), dataclasses.replace(
                 volume('v', 'b'), **of_volume)))
@@ -152,29 +152,29 @@ class UndoTest(testtools.TestCase):
         (undo.Made('v', 'a', 'b', ended=False), undo.UNDER_WAY))
     @ddt.unpack
     def test_what_is_no_longer_there(self, made, reason):
-        now = cl.Cluster((pool('a'), pool('b')), (volume('v', 'b'),))
+        now = Cluster((pool('a'), pool('b')), (volume('v', 'b'),))
         back = _undo(now, [made])
         self.assertEqual([reason], [each.reason for each in back.refused])
 
     def test_max_fill_counts(self):
-        now = cl.Cluster((pool('a', free_gib=150), pool('b')),
-                         (volume('v', 'b', size_gib=60),))
+        now = Cluster((pool('a', free_gib=150), pool('b')),
+                      (volume('v', 'b', size_gib=60),))
         back = _undo(now, [undo.Made('v', 'a', 'b')],
-                     lm.Limits(max_fill=0.95))
+                     Limits(max_fill=0.95))
         self.assertEqual(
             ['a has 50 GiB free below max_fill 95 %, 60 needed'],
             [each.reason for each in back.refused])
 
     def test_none_goes_back_off_a_pool_that_is_left_out_since(self):
-        now = cl.Cluster((pool('a'), pool('b', balance=False)),
-                         (volume('v', 'b'),))
+        now = Cluster((pool('a'), pool('b', balance=False)),
+                      (volume('v', 'b'),))
         back = _undo(now, [undo.Made('v', 'a', 'b')])
         self.assertEqual((), back.moves)
         self.assertEqual(['b is left out of balancing by its serifos_balance'],
                          [each.reason for each in back.refused])
 
     def test_only_its_own_volumes_do_not_cool_down_for_it(self):
-        now = cl.Cluster((pool('a'), pool('b')), (
+        now = Cluster((pool('a'), pool('b')), (
             volume('v', 'b', movable=COOLS), volume('w', 'b', movable=COOLS),
             volume('x', 'b', movable='attached')))
         back = _undo(now, [undo.Made('v', 'a', 'b')])

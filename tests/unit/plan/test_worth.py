@@ -7,26 +7,26 @@ import ddt
 import numpy as np
 import testtools
 
-from serifos.facts import cluster as cl
-from serifos.facts import reason as rs
-from serifos.facts import workload as wl
+from serifos.facts.cluster import Cluster
+from serifos.facts.reason import Code
+from serifos.facts.workload import Workload
 from serifos.plan import acceptance
 from serifos.plan import bfd
-from serifos.plan import limits as lm
-from serifos.plan import outcomes as oc
-from serifos.plan import problem as pm
+from serifos.plan.limits import Limits
+from serifos.plan import outcomes
+from serifos.plan.problem import Problem
 from serifos.plan import relieve
 from serifos.plan.slo import keeping
-from serifos.plan import state as st
+from serifos.plan.state import State
 from tests.unit.plan import clusters
 from tests.unit.plan.clusters import pool
 from tests.unit.plan.clusters import volume
 
-COLD = lm.Limits(hot_ratio=100.0, every_refusal=True)
+COLD = Limits(hot_ratio=100.0, every_refusal=True)
 
 
 def planned(volumes, limits=COLD, planner=relieve, pools='ab'):
-    return clusters.planned(planner, cl.Cluster(
+    return clusters.planned(planner, Cluster(
         tuple(map(pool, pools)), tuple(volumes)), limits)
 
 
@@ -34,7 +34,7 @@ class RestoringTest(testtools.TestCase):
     """v leaves for 3 % of what its pool shows, and u sees enough then."""
 
     def volumes(self, sees_us=None):
-        its = wl.Workload(50, 96) if sees_us is None else wl.Workload(
+        its = Workload(50, 96) if sees_us is None else Workload(
             50, 96, iops=8e6 / sees_us, latency_us=sees_us)
         return (volume('u', 'a', workload=its, max_latency_us=980,
                        movable='pinned'), volume('v', 'a', 3))
@@ -48,12 +48,12 @@ class RestoringTest(testtools.TestCase):
         for sees_us in None, 900:
             plan = planned(self.volumes(sees_us))
             self.assertEqual((), plan.moves)
-            self.assertIn(('v', rs.Code.MIN_GAIN), {
+            self.assertIn(('v', Code.MIN_GAIN), {
                 (each.volume, each.code) for each in plan.refused})
 
     def test_a_forecast_is_avoided_where_that_gains_enough(self):
         fixed, moves = self.volumes()
-        moves = dataclasses.replace(moves, workload=wl.Workload(50, 32))
+        moves = dataclasses.replace(moves, workload=Workload(50, 32))
         self.assertEqual([keeping.AVOIDED], [
             move.reason for move in planned([fixed, moves]).moves])
 
@@ -72,10 +72,10 @@ class SeveralTest(testtools.TestCase):
     def test_none_of_several_takes_more_space_than_it_brings(self):
         crowd = [volume(f'v{i:02}', 'a', 16, size_gib=10) for i in range(60)]
         crowd[7] = dataclasses.replace(crowd[7], size_gib=900)
-        cluster = cl.Cluster((pool('a'), pool('b')), tuple(crowd))
-        state = st.State.of(pm.Problem.of(
-            cluster, clusters.models_of(cluster), lm.Limits()))
-        moves = oc.outcomes(state, np.array([6, 7]), np.array([1, 1]))
+        cluster = Cluster((pool('a'), pool('b')), tuple(crowd))
+        state = State.of(Problem.of(
+            cluster, clusters.models_of(cluster), Limits()))
+        moves = outcomes.outcomes(state, np.array([6, 7]), np.array([1, 1]))
         self.assertEqual(
             [True, False], acceptance.of_several(state, moves).tolist())
 
@@ -90,14 +90,14 @@ class GibTest(testtools.TestCase):
               (bfd, 100, 2))
     @ddt.unpack
     def test_a_plan_copies_no_more(self, planner, most, moves):
-        plan = planned(self.volumes(), lm.Limits(max_gib_per_plan=most),
+        plan = planned(self.volumes(), Limits(max_gib_per_plan=most),
                        planner, 'abcd')
         self.assertEqual(moves, len(plan.moves))
         self.assertEqual(moves > 0, plan.truncated)
 
     def test_what_is_left_says_why(self):
-        plan = planned(self.volumes(), lm.Limits(max_gib_per_plan=60.0))
-        self.assertIn((rs.Code.MAX_GIB, 'its 50 GiB are more than '
+        plan = planned(self.volumes(), Limits(max_gib_per_plan=60.0))
+        self.assertIn((Code.MAX_GIB, 'its 50 GiB are more than '
                        'max_gib_per_plan 60 leaves'), {
                            (each.code, str(each.reason))
                            for each in plan.refused})
@@ -108,6 +108,6 @@ class GibTest(testtools.TestCase):
                           max_latency_us=700)
                    for i in range(8) for j in range(2)]
         for hot_ratio in 0.25, 100.0:
-            plan = planned(volumes, lm.Limits(
+            plan = planned(volumes, Limits(
                 hot_ratio=hot_ratio, max_gib_per_plan=170.0), pools=pools)
             self.assertEqual(3, len(plan.moves))

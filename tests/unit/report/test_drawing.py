@@ -6,10 +6,10 @@ from xml.etree import ElementTree
 import ddt
 from hypothesis import given
 from hypothesis import settings
-from hypothesis import strategies as st
+from hypothesis import strategies
 import testtools
 
-from serifos.report import drawing as dw
+from serifos.report import drawing
 from serifos.report import style
 
 
@@ -20,15 +20,16 @@ class ScaleTest(testtools.TestCase):
               (0.03, [0, 0.01, 0.02, 0.03]), (480.0, [0, 100, 200, 300, 400]))
     @ddt.unpack
     def test_ticks_are_plain(self, most, ticks):
-        found = dw.Scale(most).ticks()
+        found = drawing.Scale(most).ticks()
         self.assertEqual(len(ticks), len(found), found)
         for one, two in zip(ticks, found):
             self.assertAlmostEqual(one, two)
 
-    @given(st.lists(st.one_of(st.none(), st.floats(0, 1e9)), max_size=5))
+    @given(strategies.lists(strategies.one_of(
+        strategies.none(), strategies.floats(0, 1e9)), max_size=5))
     @settings(deadline=None)
     def test_it_holds_its_values(self, values):
-        scale = dw.Scale.to(values)
+        scale = drawing.Scale.to(values)
         for value in values:
             if value is not None:
                 self.assertTrue(0 <= scale(value) <= 100)
@@ -36,23 +37,24 @@ class ScaleTest(testtools.TestCase):
         self.assertEqual(0, scale.ticks()[0])
 
     def test_the_last_tick_has_the_unit(self):
-        self.assertIn('>10 ms<', dw.Scale(11.8).axis('ms'))
-        self.assertIn('>5<', dw.Scale(11.8).axis('ms'))
+        self.assertIn('>10 ms<', drawing.Scale(11.8).axis('ms'))
+        self.assertIn('>5<', drawing.Scale(11.8).axis('ms'))
 
 
 class ElementsTest(testtools.TestCase):
 
     def test_names_cannot_break_out(self):
         evil = '"><script>alert(1)</script>'
-        drawn = dw.figure(dw.escaped(evil), dw.row(evil, dw.picture(
-            evil, 20, dw.dot(3, 4, 'red', evil), dw.text(evil, 1, 2)), evil))
+        drawn = drawing.figure(drawing.escaped(evil), drawing.row(
+            evil, drawing.picture(evil, 20, drawing.dot(3, 4, 'red', evil),
+                                  drawing.text(evil, 1, 2)), evil))
         self.assertNotIn('<script', drawn)
         tree = ElementTree.fromstring(drawn)
         self.assertEqual(evil, tree.find('.//svg').get('aria-label'))
         self.assertEqual(evil, tree.find('.//circle/title').text)
 
     def test_colours_are_told_by_name_and_are_in_the_sheet(self):
-        self.assertIn('fill: var(--red)', dw.dot(1, 1, 'red'))
+        self.assertIn('fill: var(--red)', drawing.dot(1, 1, 'red'))
         for name, (light, dark) in style.COLOURS.items():
             self.assertIn(f'--{name}: {light};', style.SHEET)
             self.assertIn(f'--{name}: {dark};', style.SHEET)

@@ -2,7 +2,7 @@
 
 import ddt
 from hypothesis import given
-from hypothesis import strategies as hs
+from hypothesis import strategies
 from rich import cells
 import testtools
 
@@ -62,8 +62,9 @@ class TableTest(testtools.TestCase):
         self.assertEqual([cells.cell_len(lines[0]) + 3], list({
             cells.cell_len(line) for line in lines[1:]}))
 
-    @given(hs.integers(40, 200), hs.lists(hs.lists(
-        hs.text('ab -漢', min_size=1, max_size=17), min_size=5, max_size=5),
+    @given(strategies.integers(40, 200), strategies.lists(strategies.lists(
+        strategies.text('ab -漢', min_size=1, max_size=17), min_size=5,
+        max_size=5),
         min_size=1))
     def test_nothing_is_lost_and_nothing_is_wider(self, width, rows):
         found = table.Table('VWXYZ', rows)

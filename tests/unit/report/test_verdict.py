@@ -3,7 +3,7 @@
 
 import testtools
 
-from serifos.model import model as mm
+from serifos.model.model import Model
 from serifos.report import verdict
 
 QUALITY = {'mre': 0.234, 'tenant_mre': 0.2, 'interval': [-0.254, 4.81],
@@ -13,7 +13,7 @@ QUALITY = {'mre': 0.234, 'tenant_mre': 0.2, 'interval': [-0.254, 4.81],
 
 
 def model(quality, **more):
-    return mm.Model('disk', 'outstanding', {}, {
+    return Model('disk', 'outstanding', {}, {
         'block_kib': (4, 256), 'random_pct': (100, 100)}, quality, **more)
 
 
@@ -48,5 +48,5 @@ class ExplainedTest(testtools.TestCase):
 
     def test_nothing_that_a_terminal_obeys_is_printed(self):
         evil = model(QUALITY)
-        self.assertNotIn('\x1b', verdict.text(mm.Model(
+        self.assertNotIn('\x1b', verdict.text(Model(
             'a\x1b[2Jb', evil.kind, {}, evil.range, evil.quality)))

@@ -28,10 +28,10 @@ try:
 except ImportError:
     raise unittest.SkipTest('needs Cinder: tools/test cinder') from None
 try:
-    from cinder.db.sqlalchemy import api as db
+    from cinder.db.sqlalchemy import api
     from cinder.db.sqlalchemy import models
 except ImportError:  # Cinder 29
-    from cinder.db import api as db
+    from cinder.db import api
     from cinder.db import models
 
 objects.register_all()
@@ -68,7 +68,7 @@ class Cloud(fixtures.Fixture):
         rpc.init(CONF)
         self.addCleanup(rpc.cleanup)
         self.context = context.RequestContext('user', PROJECT, is_admin=True)
-        engine = db.get_engine()
+        engine = api.get_engine()
         models.BASE.metadata.create_all(engine)
         self.addCleanup(models.BASE.metadata.drop_all, engine)
         self.restart()

@@ -24,7 +24,7 @@ from cinder.scheduler import host_manager  # noqa: E402
 
 from serifos.scheduler import filter as slos  # noqa: E402
 from serifos.scheduler import judge  # noqa: E402
-from serifos.scheduler import request as rq  # noqa: E402
+from serifos.scheduler.request import Request  # noqa: E402
 from serifos.scheduler import weigher  # noqa: E402
 from tests.unit.scheduler import files  # noqa: E402
 
@@ -55,7 +55,7 @@ def ask(number: int, made: files.Files, wrong: list[str]) -> None:
         best = states[weights.index(max(weights))]
         best.allocated_capacity_gb += 1
         serifos = judge.shared(weigher.CONF)
-        placement = serifos.observe([rq.Request.of(properties)], states)
+        placement = serifos.observe([Request.of(properties)], states)
         serifos.record(placement, placement.candidates[states.index(best)])
         if i % 10 == 0:
             made.models(files.model('ssd', 10.0 + number))

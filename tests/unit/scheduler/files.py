@@ -14,17 +14,22 @@ from typing import Any
 
 import fixtures
 
-from serifos.facts import cluster as cl
-from serifos.facts import workload as wl
+from serifos.facts.cluster import Cluster
+from serifos.facts.cluster import Pool
+from serifos.facts.cluster import Volume
+from serifos.facts.workload import Workload
 from serifos.files import documents
-from serifos.model import model as mm
-from serifos.scheduler import snapshot as sn
+from serifos.model.model import Model
+from serifos.scheduler.snapshot import indexed
+from serifos.scheduler.snapshot import predicted
+from serifos.scheduler.snapshot import Snapshot
+from serifos.scheduler.snapshot import View
 
-USUAL = wl.Workload(30, 16, 8)
+USUAL = Workload(30, 16, 8)
 
 
 def model(name: str, us_per_kib: float = 10.0, mre: float = 0.0,
-          kind: str = 'consolidation', **changes: Any) -> mm.Model:
+          kind: str = 'consolidation', **changes: Any) -> Model:
     """Latency in proportion to the KiB of all the pool's blocks.
 
     Of kind ``outstanding`` in proportion to the outstanding KiB.
@@ -34,17 +39,17 @@ def model(name: str, us_per_kib: float = 10.0, mre: float = 0.0,
     parameters['5+'] = row
     if kind == 'outstanding':
         parameters = {'sum_q_s_r': us_per_kib, 'sum_q_s_w': us_per_kib}
-    return dataclasses.replace(mm.Model(
+    return dataclasses.replace(Model(
         name, kind, parameters, quality={'mre': mre} if mre else {},
         range={'write_pct': (0, 100), 'block_kib': (1, 1024),
                'iodepth': (0, 128), 'count': (1, 1000)}), **changes)
 
 
 def volume(name: str, pool: str, block_kib: float | None = 16,
-           size_gib: float = 10, **facts: Any) -> cl.Volume:
+           size_gib: float = 10, **facts: Any) -> Volume:
     """A volume of 30 % writes at depth 8; without blocks it is unseen."""
-    return cl.Volume(
-        name, pool, size_gib, workload=block_kib and wl.Workload(
+    return Volume(
+        name, pool, size_gib, workload=block_kib and Workload(
             30, block_kib, 8), **facts)
 
 
@@ -57,18 +62,18 @@ def finish(steps: Generator[int, None, Any]) -> Any:
             return done.value
 
 
-def snapshot(pools: Iterable[str | cl.Pool],
-             volumes: Iterable[cl.Volume] = (),
-             at: float = 0.0) -> sn.Snapshot:
-    return finish(sn.indexed(
-        [p if isinstance(p, cl.Pool) else cl.Pool(p) for p in pools],
+def snapshot(pools: Iterable[str | Pool],
+             volumes: Iterable[Volume] = (),
+             at: float = 0.0) -> Snapshot:
+    return finish(indexed(
+        [p if isinstance(p, Pool) else Pool(p) for p in pools],
         volumes, 0.05, at))
 
 
-def view(pools: Iterable[str | cl.Pool], volumes: Iterable[cl.Volume] = (),
-         usual: wl.Workload = USUAL, **models: mm.Model) -> sn.View:
+def view(pools: Iterable[str | Pool], volumes: Iterable[Volume] = (),
+         usual: Workload = USUAL, **models: Model) -> View:
     """What is known of a cluster, models by the stems of their files."""
-    return finish(sn.predicted(snapshot(pools, volumes), models, {}, usual))
+    return finish(predicted(snapshot(pools, volumes), models, {}, usual))
 
 
 class Files(fixtures.Fixture):
@@ -80,18 +85,18 @@ class Files(fixtures.Fixture):
         self.models_dir.mkdir()
         self.cluster_path = self.dir / 'cluster.json'
 
-    def models(self, *models: mm.Model) -> None:
+    def models(self, *models: Model) -> None:
         for each in models:
             documents.write_model(self.models_dir / f'{each.name}.json', each)
 
-    def cluster(self, pools: list[str | cl.Pool],
-                volumes: list[cl.Volume] | tuple[cl.Volume, ...] = (),
+    def cluster(self, pools: list[str | Pool],
+                volumes: list[Volume] | tuple[Volume, ...] = (),
                 age_s: float = 0, now: float | None = None) -> None:
         """Writes cluster.json, observed ``age_s`` before ``now``."""
         at = datetime.datetime.fromtimestamp(
             (time.time() if now is None else now) - age_s, datetime.UTC)
-        documents.write_cluster(self.cluster_path, cl.Cluster(
-            tuple(p if isinstance(p, cl.Pool) else cl.Pool(p)
+        documents.write_cluster(self.cluster_path, Cluster(
+            tuple(p if isinstance(p, Pool) else Pool(p)
                   for p in pools), tuple(volumes), at.isoformat()))
 
     def break_cluster(self, text: str = '{') -> None:

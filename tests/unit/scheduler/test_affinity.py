@@ -5,7 +5,7 @@ import ddt
 
 from tests.unit.scheduler import cloud  # first: it skips without Cinder
 
-from serifos.facts import cluster as cl
+from serifos.facts.cluster import Pool
 from tests.unit.scheduler import files
 from tests.unit.scheduler import test_weigher
 
@@ -60,8 +60,8 @@ class Wishes:
         self.assertEqual(A, self.home(different_pool=f'{ID},web'))
 
     def test_pools_of_one_device_are_one(self):
-        self.observed((cl.Pool(A, 'ssd', device='sda'),
-                       cl.Pool(B, 'ssd', device='sda')),
+        self.observed((Pool(A, 'ssd', device='sda'),
+                       Pool(B, 'ssd', device='sda')),
                       different_pool=GROUP)
         self.assertIsNone(self.home(different_pool='web'))
         self.assertEqual(A, self.home(same_pool=ID))

@@ -8,8 +8,8 @@ import ddt
 import testtools
 
 from serifos import errors
-from serifos.facts import cluster as cl
-from serifos.facts import workload as wl
+from serifos.facts.cluster import Pool
+from serifos.facts.workload import Workload
 from serifos.scheduler import cache
 from tests.unit.scheduler import files
 
@@ -117,8 +117,8 @@ class SnapshotTest(testtools.TestCase):
 
     def test_pools_that_share_a_device_add(self):
         view = files.view(
-            [cl.Pool('a', 'ssd', device='sdb'),
-             cl.Pool('b', 'ssd', device='sdb')],
+            [Pool('a', 'ssd', device='sdb'),
+             Pool('b', 'ssd', device='sdb')],
             [files.volume('1', 'a', 16), files.volume('2', 'b', 32)],
             ssd=files.model('ssd'))
         (place, load), = view.loads.items()
@@ -126,17 +126,17 @@ class SnapshotTest(testtools.TestCase):
         self.assertEqual((2, 48), (load.count, load.sum_block_kib))
 
     def test_a_pool_that_is_not_up_is_unknown(self):
-        found = files.snapshot([cl.Pool('a', state='without telemetry')], [])
+        found = files.snapshot([Pool('a', state='without telemetry')], [])
         self.assertEqual({}, found.devices)
 
     def test_seen_is_the_mean_of_the_active_ones_of_a_type(self):
         active = files.volume('1', 'a', 16, volume_type='gold')
         other = dataclasses.replace(
             files.volume('2', 'a', volume_type='gold'),
-            workload=wl.Workload(50, 64, 8, iops=2000, latency_us=1000))
+            workload=Workload(50, 64, 8, iops=2000, latency_us=1000))
         idle = dataclasses.replace(
-            active, id='3', workload=wl.Workload(90, 4, 0.01))
+            active, id='3', workload=Workload(90, 4, 0.01))
         unseen = files.volume('4', 'a', None, volume_type='gold')
-        found = files.snapshot([cl.Pool('a')], [active, other, idle, unseen])
+        found = files.snapshot([Pool('a')], [active, other, idle, unseen])
         self.assertEqual(
-            {'gold': wl.Workload(34, 25.6, 5)}, found.seen)
+            {'gold': Workload(34, 25.6, 5)}, found.seen)

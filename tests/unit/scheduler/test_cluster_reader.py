@@ -8,7 +8,7 @@ import ddt
 from hypothesis import given
 from hypothesis import HealthCheck
 from hypothesis import settings
-from hypothesis import strategies as st
+from hypothesis import strategies
 import testtools
 
 from serifos import errors
@@ -139,14 +139,17 @@ class PartsTest(testtools.TestCase):
 
     @settings(max_examples=60, deadline=None,
               suppress_health_check=[HealthCheck.too_slow])
-    @given(st.dictionaries(
-        st.sampled_from(['pools', 'more', 'a "quoted" name']),
-        st.recursive(
-            st.none() | st.booleans() | st.integers() | st.text(max_size=9)
-            | st.floats(allow_nan=False, allow_infinity=False),
-            lambda inner: st.lists(inner, max_size=4)
-            | st.dictionaries(st.text(max_size=3), inner, max_size=3),
-            max_leaves=9)), st.integers(1, 40), st.sampled_from([None, 2]))
+    @given(strategies.dictionaries(
+        strategies.sampled_from(['pools', 'more', 'a "quoted" name']),
+        strategies.recursive(
+            strategies.none() | strategies.booleans() | strategies.integers()
+            | strategies.text(max_size=9)
+            | strategies.floats(allow_nan=False, allow_infinity=False),
+            lambda inner: strategies.lists(inner, max_size=4)
+            | strategies.dictionaries(strategies.text(max_size=3), inner,
+                                      max_size=3),
+            max_leaves=9)), strategies.integers(1, 40),
+           strategies.sampled_from([None, 2]))
     def test_wherever_the_file_is_cut_it_says_the_same(
             self, doc, at_once, indent):
         text = json.dumps(doc, indent=indent)

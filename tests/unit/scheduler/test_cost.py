@@ -9,18 +9,19 @@ import ddt
 import fixtures
 import testtools
 
-from serifos.facts import cluster as cl
+from serifos.facts.cluster import Pool
 from serifos.model import kinds
 from serifos.scheduler import cache
 from serifos.scheduler import judge
-from serifos.scheduler import newcomer as nc
+from serifos.scheduler.newcomer import expected
 from serifos.scheduler import pending
 from serifos.scheduler import pending_pool
 from serifos.scheduler import predict
 from serifos.scheduler import prediction_cache
 from serifos.scheduler import rate_limited_log
-from serifos.scheduler import request as rq
-from serifos.scheduler import settings as st
+from serifos.scheduler.request import Candidate
+from serifos.scheduler.request import Request
+from serifos.scheduler.settings import SchedulerSettings
 from tests.unit.scheduler import files
 
 NOW = 1_800_000_000.0
@@ -83,31 +84,31 @@ class Case(testtools.TestCase):
                   'newcomer_block_kib': 16, 'newcomer_iodepth': 8,
                   'active_floor': 0.05, 'reservation_ttl': 3600,
                   'newcomer_hints': True, **options}
-        return judge.Judge(st.SchedulerSettings(
+        return judge.Judge(SchedulerSettings(
             str(self.files.dir), str(self.files.models_dir), **values),
             lambda: self.now, rate_limited_log.RateLimitedLog())
 
     def write(self, later=0):
         """The balancer observes what it did before."""
-        self.files.cluster([cl.Pool(name, 'ssd') for name in self.names],
+        self.files.cluster([Pool(name, 'ssd') for name in self.names],
                            self.volumes, now=self.now + later)
 
     def request(self, number=0, hints=(), **facts):
-        return rq.Request('create_volume', f'new-{number}', 10.0,
-                          hints=dict(hints), **facts)
+        return Request('create_volume', f'new-{number}', 10.0,
+                       hints=dict(hints), **facts)
 
     def judge(self, number=0, hints=(), **facts):
         return self.serifos.judge(self.serifos.observe(
             [self.request(number, hints, **facts)], self.states))
 
     def newcomer(self, hints=()):
-        return nc.expected(
+        return expected(
             self.request(hints=hints), {}, files.USUAL, lambda text: None)
 
     def record(self, number, index, newcomer):
         placement = judge.Placement(
             [self.request(number)], [newcomer],
-            [rq.Candidate.of(self.states[index], None)], self.now)
+            [Candidate.of(self.states[index], None)], self.now)
         self.serifos.record(placement, placement.candidates[0])
 
     def place(self, number, hints=()):
@@ -217,7 +218,7 @@ class PredictionsTest(Case):
 
     def exact(self, index, newcomer):
         asked = self.predictor.asked
-        view = files.view([cl.Pool(self.names[index], 'ssd')],
+        view = files.view([Pool(self.names[index], 'ssd')],
                           [self.volumes[index]],
                           ssd=files.model('ssd', kind='outstanding'))
         load, = view.loads.values()
@@ -254,7 +255,7 @@ class PendingTest(Case):
         self.assertEqual(max(usual), worst[-1])
 
     def placing_of_none(self, index):
-        view = files.view([cl.Pool(self.names[index], 'ssd')],
+        view = files.view([Pool(self.names[index], 'ssd')],
                           [self.volumes[index]],
                           ssd=files.model('ssd', kind='outstanding'))
         prediction, = view.usual.values()

@@ -6,7 +6,7 @@ import fixtures
 
 from tests.unit.scheduler import cloud  # first: it skips without Cinder
 
-from serifos.facts import cluster as cl
+from serifos.facts.cluster import Pool
 from tests.unit.scheduler import files
 from tests.unit.scheduler import test_weigher
 
@@ -84,8 +84,8 @@ class DriverTest(Case):
         self.assertEqual([B] * 4, self.landed(4))
 
     def test_pools_of_one_device_are_one(self):
-        self.files.cluster([cl.Pool(A, device='x'), cl.Pool(B, device='x'),
-                            cl.Pool(C, device='y')])
+        self.files.cluster([Pool(A, device='x'), Pool(B, device='x'),
+                            Pool(C, device='y')])
         self.pools(A, B, C)
         self.assertEqual(4, self.landed(8).count(C))
 

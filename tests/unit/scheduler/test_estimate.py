@@ -6,12 +6,12 @@ import ddt
 from hypothesis import given
 from hypothesis import HealthCheck
 from hypothesis import settings
-from hypothesis import strategies as st
+from hypothesis import strategies
 import testtools
 
 from serifos.scheduler import estimate
 
-LATENCY = st.floats(0, 1e300, allow_subnormal=False)
+LATENCY = strategies.floats(0, 1e300, allow_subnormal=False)
 
 
 @ddt.ddt
@@ -31,7 +31,8 @@ class LineTest(testtools.TestCase):
         self.assertAlmostEqual(at_seven, self.line(*points).at(7))
 
     @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
-    @given(st.lists(st.tuples(LATENCY, LATENCY), max_size=6), LATENCY)
+    @given(strategies.lists(strategies.tuples(LATENCY, LATENCY), max_size=6),
+           LATENCY)
     def test_whatever_the_points_it_is_no_nonsense(self, points, x):
         found = self.line(*points).at(x)
         self.assertTrue(0 <= found <= math.inf, found)

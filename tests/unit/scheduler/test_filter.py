@@ -5,8 +5,9 @@ import ddt
 
 from tests.unit.scheduler import cloud  # first: it skips without Cinder
 
-from serifos.facts import cluster as cl
-from serifos.facts import workload as wl
+from serifos.facts.cluster import Pool
+from serifos.facts.cluster import Volume
+from serifos.facts.workload import Workload
 from tests.unit import samples
 from tests.unit.scheduler import files
 from tests.unit.scheduler import test_weigher
@@ -60,9 +61,9 @@ class FilterTest(test_weigher.Case):
         self.files.models(files.model(
             'ssd', kind='tenant', parameters=samples.APART))
         self.files.cluster([A, B], [
-            cl.Volume('1', A, 10, workload=wl.Workload(0, 4, 8),
-                      max_latency_us=us),
-            cl.Volume('2', A, 10, workload=wl.Workload(0, 256, 8))])
+            Volume('1', A, 10, workload=Workload(0, 4, 8),
+                   max_latency_us=us),
+            Volume('2', A, 10, workload=Workload(0, 256, 8))])
         for pool, free in ((A, 950), (B, 900)):
             self.cloud.pool(pool, 10, free_gib=free, serifos_model='ssd')
         self.assertEqual(landed, self.cloud.create().host)
@@ -108,13 +109,13 @@ class FilterTest(test_weigher.Case):
         self.assertEqual(
             passes, self.cloud.passes(volume, B, 'migrate_volume'))
 
-    @ddt.data((wl.Workload(0, 0, 0, iops=0, latency_us=0), B), (None, None))
+    @ddt.data((Workload(0, 0, 0, iops=0, latency_us=0), B), (None, None))
     @ddt.unpack
     def test_a_volume_that_was_seen_idle_brings_nothing(self, seen, passes):
         """B has 48 KiB, 480 µs, of the 500 that are SLO."""
         volume = self.cloud.living(A, kind=self.gold)
         self.files.cluster([A, B], [
-            cl.Volume(volume.id, A, 10, workload=seen),
+            Volume(volume.id, A, 10, workload=seen),
             files.volume('2', B, 48)])
         self.pools(A, B)
         self.assertEqual(
@@ -123,7 +124,7 @@ class FilterTest(test_weigher.Case):
     def test_within_one_device_a_migration_changes_nothing(self):
         volume = self.cloud.living(A, kind=self.gold)
         self.files.cluster(
-            [cl.Pool(A, device='x'), cl.Pool(B, device='x')],
+            [Pool(A, device='x'), Pool(B, device='x')],
             [files.volume(volume.id, A, 48)])
         self.pools(A, B)
         self.assertEqual(B, self.cloud.passes(volume, B, 'migrate_volume'))

@@ -5,18 +5,18 @@ import types
 import fixtures
 from hypothesis import given
 from hypothesis import settings
-from hypothesis import strategies as st
+from hypothesis import strategies
 import testtools
 
 from serifos.balancer import join
 from serifos.facts import activity
-from serifos.facts import inventory as inv
+from serifos.facts import inventory
 from serifos.facts import names
 from serifos.plan import eligibility
 from serifos.scheduler import judge
 from serifos.scheduler import rate_limited_log
-from serifos.scheduler import request as rq
-from serifos.scheduler import settings as ss
+from serifos.scheduler import request
+from serifos.scheduler.settings import SchedulerSettings
 from tests.unit.scheduler import files
 
 NOW = 1_800_000_000.0
@@ -36,13 +36,14 @@ class JudgeTest(testtools.TestCase):
             capabilities={'serifos_model': 'ssd'})
             for name, gib in zip(NAMES, (10, 0))]
         self.serifos = judge.Judge(
-            ss.SchedulerSettings(str(made.dir), str(made.models_dir), 1800,
-                                 30, 16, 8, 0.05, 3600, True),
+            SchedulerSettings(str(made.dir), str(made.models_dir), 1800,
+                              30, 16, 8, 0.05, 3600, True),
             lambda: NOW, rate_limited_log.RateLimitedLog())
 
     def placement(self, name='new', **facts):
         return self.serifos.observe(
-            [rq.Request(rq.CREATE, name, 10.0, **facts)], self.states)
+            [request.Request(request.CREATE, name, 10.0, **facts)],
+            self.states)
 
     def latencies(self, placement):
         return [p.latency_us
@@ -74,18 +75,21 @@ class SloTest(testtools.TestCase):
     """Planner and filter take the same values for an SLO."""
 
     @settings(max_examples=200, deadline=None)
-    @given(st.one_of(
-        st.floats(), st.integers(), st.booleans(), st.text(max_size=8),
-        st.floats().map(str), st.integers().map(str),
-        st.sampled_from(['1e-3', '9e-4', '1e12', '1.1e12', ' 5 ', '5_0',
-                         '0x5', '١', '5' * 99, None])))
+    @given(strategies.one_of(
+        strategies.floats(), strategies.integers(), strategies.booleans(),
+        strategies.text(max_size=8),
+        strategies.floats().map(str), strategies.integers().map(str),
+        strategies.sampled_from(['1e-3', '9e-4', '1e12', '1.1e12', ' 5 ',
+                                 '5_0',
+                                 '0x5', '١', '5' * 99, None])))
     def test_alike(self, said):
         specs = {names.SLO: said}
-        record = inv.Record('v', 1, 'available', pool=NAMES[0],
-                            volume_type='gold')
+        record = inventory.Record('v', 1, 'available', pool=NAMES[0],
+                                  volume_type='gold')
         cluster = join.cluster(
-            inv.Inventory((), (), (record,), (inv.Type('gold', specs),)),
+            inventory.Inventory((), (), (record,),
+                                (inventory.Type('gold', specs),)),
             activity.Observed(NOW, {}, {}, {}, {}), (), eligibility.Rules())
         self.assertEqual(
             cluster.volumes[0].max_latency_us,
-            rq.Request(extra_specs=specs).slo_us(lambda text: None))
+            request.Request(extra_specs=specs).slo_us(lambda text: None))

@@ -19,7 +19,7 @@ from cinder import policy
 from cinder.volume import api
 
 from serifos.balancer.moving import changes
-from serifos.facts import inventory as inv
+from serifos.facts.inventory import Record
 from tests.fakes import migrations
 
 POLICIES = pathlib.Path(__file__).parents[3].joinpath(
@@ -33,7 +33,7 @@ CHANGED = {'size': 2, 'display_name': 'new', 'display_description': 'is',
 
 def record(volume):
     """The fields of a volume that its tenant sets, as the API shows them."""
-    return inv.Record(
+    return Record(
         volume.id, volume.size, volume.status, name=volume.display_name,
         description=volume.display_description, bootable=volume.bootable,
         metadata=dict(volume.metadata))

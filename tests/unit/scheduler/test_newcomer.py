@@ -3,20 +3,20 @@
 import ddt
 from hypothesis import given
 from hypothesis import settings
-from hypothesis import strategies as st
+from hypothesis import strategies
 import testtools
 
 from serifos.facts import names
-from serifos.facts import workload as wl
-from serifos.scheduler import newcomer as nc
-from serifos.scheduler import request as rq
+from serifos.facts.workload import Workload
+from serifos.scheduler import newcomer
+from serifos.scheduler.request import Request
 
-DEFAULT = wl.Workload(30, 16, 8)
-SEEN = {'gold': wl.Workload(10, 64, 3.5, 80)}
+DEFAULT = Workload(30, 16, 8)
+SEEN = {'gold': Workload(10, 64, 3.5, 80)}
 
 
 def request(**facts):
-    return rq.Request(operation='create_volume', volume_type='gold', **facts)
+    return Request(operation='create_volume', volume_type='gold', **facts)
 
 
 @ddt.ddt
@@ -24,7 +24,7 @@ class ExpectedTest(testtools.TestCase):
 
     def expect(self, seen=SEEN, **facts):
         self.refused = []
-        return nc.expected(
+        return newcomer.expected(
             request(**facts), seen, DEFAULT, self.refused.append)
 
     def test_hint_then_type_then_seen_then_default_figure_by_figure(self):
@@ -32,7 +32,7 @@ class ExpectedTest(testtools.TestCase):
             hints={'serifos:write_pct': '70'},
             extra_specs={'serifos:write_pct': '60',
                          'serifos:block_kib': '128'})
-        self.assertEqual(wl.Workload(70, 128, 3.5, 80), found.workload)
+        self.assertEqual(Workload(70, 128, 3.5, 80), found.workload)
         self.assertEqual(
             'write_pct 70 from the scheduler hint, block_kib 128 from volume '
             'type gold, iodepth 3.5 from what volume type gold was seen '
@@ -96,13 +96,14 @@ class ExpectedTest(testtools.TestCase):
         self.assertLess(len(found), 300)
 
     @settings(deadline=None)
-    @given(st.sampled_from(sorted(nc.BOUNDS)), st.floats(0, 1))
+    @given(strategies.sampled_from(sorted(newcomer.BOUNDS)),
+           strategies.floats(0, 1))
     def test_what_is_heard_is_near_what_was_told(self, name, part):
-        least, most = nc.BOUNDS[name]
+        least, most = newcomer.BOUNDS[name]
         told = least * (most / least) ** part if least else most * part
-        heard = nc.rounded(name, told)
+        heard = newcomer.rounded(name, told)
         self.assertTrue(least <= heard <= most)
-        self.assertEqual(heard, nc.rounded(name, heard))
+        self.assertEqual(heard, newcomer.rounded(name, heard))
         if name == 'write_pct':
             self.assertLessEqual(abs(heard - told), 2.5)
         else:

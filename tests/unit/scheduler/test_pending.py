@@ -5,19 +5,20 @@ import collections
 import ddt
 from hypothesis import given
 from hypothesis import settings
-from hypothesis import strategies as st
+from hypothesis import strategies
 import testtools
 
-from serifos.facts import cluster as cl
-from serifos.facts import workload as wl
+from serifos.facts.cluster import Pool
+from serifos.facts.cluster import Volume
+from serifos.facts.workload import Workload
 from serifos.scheduler import inferred
 from serifos.scheduler import pending
 from serifos.scheduler import pending_pool
-from serifos.scheduler import request as rq
+from serifos.scheduler.request import Candidate
 from tests.unit.scheduler import files
 
-DEFAULT = wl.Workload(30, 16, 8)
-MINE = wl.Workload(5, 128, 8)
+DEFAULT = Workload(30, 16, 8)
+MINE = Workload(5, 128, 8)
 TTL = 3600.0
 
 
@@ -33,7 +34,7 @@ class Case(testtools.TestCase):
 
     def update(self, found, size=10.0, at=0.0, workload=DEFAULT, **allocated):
         self.kept.renew(found, at)
-        self.kept.infer([rq.Candidate(pool, 'ssd', gib)
+        self.kept.infer([Candidate(pool, 'ssd', gib)
                          for pool, gib in allocated.items()],
                         inferred.Weighed(size, workload, at))
         self.sharing = found.sharing
@@ -102,7 +103,7 @@ class RecordedTest(Case):
         self.assertEqual({}, self.standing())
 
     def test_the_copy_of_a_migration_is_no_new_volume(self):
-        pools = cl.Pool('a', copies_gib=400.0), cl.Pool('b')
+        pools = Pool('a', copies_gib=400.0), Pool('b')
         self.update(snapshot(pools=pools), a=400.0)
         self.assertEqual({}, self.standing())
         self.update(snapshot(pools=pools), a=410.0)
@@ -127,8 +128,8 @@ class RecordedTest(Case):
     def test_pools_that_share_a_device_add(self):
         self.record('1', 'a')
         self.record('2', 'b')
-        self.update(snapshot(pools=(cl.Pool('a', device='sdb'),
-                                    cl.Pool('b', device='sdb'))))
+        self.update(snapshot(pools=(Pool('a', device='sdb'),
+                                    Pool('b', device='sdb'))))
         self.assertEqual({'device:sdb': [MINE, MINE]}, self.standing())
 
     def test_what_it_allocates_is_not_inferred_once_more(self):
@@ -205,9 +206,9 @@ class InferredTest(Case):
     def test_a_new_volume_of_another_scheduler_does_what_its_type_does(self):
         gold = files.volume('1', 'b', 64, volume_type='gold')
         self.update(snapshot(gold), a=0)
-        self.update(snapshot(gold, cl.Volume(
-            '2', 'a', 10, 'gold', workload=wl.Workload(0, 4, 0))), a=10)
-        self.assertEqual({'a': [wl.Workload(30, 64, 8)]}, self.standing())
+        self.update(snapshot(gold, Volume(
+            '2', 'a', 10, 'gold', workload=Workload(0, 4, 0))), a=10)
+        self.assertEqual({'a': [Workload(30, 64, 8)]}, self.standing())
 
     def test_where_a_typical_volume_stands_in_nothing_is_pending(self):
         gold = files.volume('1', 'b', 64, volume_type='gold')
@@ -229,9 +230,10 @@ class InferredTest(Case):
 class NeverTwiceTest(Case):
 
     @settings(max_examples=60, deadline=None)
-    @given(st.lists(st.tuples(
-        st.sampled_from('ab'), st.sampled_from([1.0, 10.0, 30.0]),
-        st.booleans(), st.booleans()), max_size=8))
+    @given(strategies.lists(strategies.tuples(
+        strategies.sampled_from('ab'),
+        strategies.sampled_from([1.0, 10.0, 30.0]),
+        strategies.booleans(), strategies.booleans()), max_size=8))
     def test_every_volume_counts_once(self, placed):
         """Whoever places them, seen or not: as many as there are."""
         self.kept = pending.Pending(TTL, DEFAULT)

@@ -5,13 +5,13 @@ import collections
 from hypothesis import given
 from hypothesis import HealthCheck
 from hypothesis import settings
-from hypothesis import strategies as st
+from hypothesis import strategies
 import testtools
 
-from serifos.facts import workload as wl
+from serifos.facts.workload import Workload
 from serifos.scheduler import pending_pool
 
-FEW = [wl.Workload(5 * i, 4 << i % 4, 8) for i in range(20)]
+FEW = [Workload(5 * i, 4 << i % 4, 8) for i in range(20)]
 
 
 def total(several):
@@ -30,7 +30,8 @@ class PendingPoolTest(testtools.TestCase):
 
     @settings(max_examples=50, deadline=None,
               suppress_health_check=[HealthCheck.too_slow])
-    @given(st.lists(st.sampled_from(FEW), max_size=60), st.randoms())
+    @given(strategies.lists(strategies.sampled_from(FEW), max_size=60),
+           strategies.randoms())
     def test_many_are_few_and_add_up(self, added, chance):
         found = pending_pool.PendingPool()
         for workload in added:

@@ -2,18 +2,19 @@
 
 import testtools
 
-from serifos.facts import cluster as cl
-from serifos.facts import workload as wl
+from serifos.facts.cluster import Pool
+from serifos.facts.cluster import Volume
+from serifos.facts.workload import Workload
 from serifos.scheduler import pending
 from serifos.scheduler import pending_pool
 from serifos.scheduler import prediction_cache
-from serifos.scheduler import snapshot as sn
+from serifos.scheduler.snapshot import ModelledDevice
 from tests.unit import samples
 from tests.unit.scheduler import files
 
 
 APART = files.model('ssd', kind='tenant', parameters=samples.APART)
-SMALL, LARGE = wl.Workload(0, 4, 8), wl.Workload(0, 256, 8)
+SMALL, LARGE = Workload(0, 4, 8), Workload(0, 256, 8)
 
 
 def endless(name):
@@ -26,10 +27,10 @@ class PredictionCacheTest(testtools.TestCase):
 
     def setUp(self):
         super().setUp()
-        self.coming = wl.Workload(30, 8, 8)
+        self.coming = Workload(30, 8, 8)
 
     def predict(self, pool='a', model=files.model('ssd'), coming=None,
-                standing=(), lifted=None, pools=(cl.Pool('a', 'ssd'),),
+                standing=(), lifted=None, pools=(Pool('a', 'ssd'),),
                 volumes=(files.volume('1', 'a', 16),), slo_us=None,
                 but=None):
         view = files.view(pools, volumes, ssd=model)
@@ -43,7 +44,7 @@ class PredictionCacheTest(testtools.TestCase):
         devices = {pool.name: pool.device_key for pool in pools}
         found, = kept.of(
             tuple(coming or [self.coming]),
-            [sn.ModelledDevice(devices[pool], 'ssd')
+            [ModelledDevice(devices[pool], 'ssd')
              if pool in devices else None],
             its, but, {} if lifted is None else {'a': lifted})
         return found
@@ -52,8 +53,8 @@ class PredictionCacheTest(testtools.TestCase):
         self.assertEqual(240, self.predict().latency_us)
 
     def test_the_balancers_correction_holds_here_too(self):
-        pools = (cl.Pool('a', 'ssd', device='d', correction=0.8),
-                 cl.Pool('b', 'ssd', device='d', correction=1.5))
+        pools = (Pool('a', 'ssd', device='d', correction=0.8),
+                 Pool('b', 'ssd', device='d', correction=1.5))
         for at in (0, 2):  # as the usual newcomer's, and with one pending
             found = self.predict(
                 pools=pools, standing=[self.coming] * at, volumes=(
@@ -66,9 +67,9 @@ class PredictionCacheTest(testtools.TestCase):
         self.assertAlmostEqual(0.8 * 160, usual.latency_us)
 
     def test_volumes_of_a_pool_that_is_down_load_a_device_it_shares(self):
-        pools = (cl.Pool('a', 'ssd', device='d'),
-                 cl.Pool('b', 'ssd', device='d', state='down'),
-                 cl.Pool('c', 'ssd', state='down'))
+        pools = (Pool('a', 'ssd', device='d'),
+                 Pool('b', 'ssd', device='d', state='down'),
+                 Pool('c', 'ssd', state='down'))
         self.assertEqual(10 * (16 + 32 + 8), self.predict(
             pools=pools, volumes=[
                 files.volume('1', 'a', 16), files.volume('2', 'b', 32),
@@ -79,7 +80,7 @@ class PredictionCacheTest(testtools.TestCase):
         return APART.tenant(APART.load([mine, *there]), mine).latency_us
 
     def test_a_small_newcomer_does_not_dilute_a_pool(self):
-        volumes = [cl.Volume('1', 'a', 10, workload=LARGE)]
+        volumes = [Volume('1', 'a', 10, workload=LARGE)]
         found = self.predict(model=APART, coming=[SMALL], volumes=volumes)
         before = self.seen(LARGE)
         self.assertLess(APART.predict(APART.load([LARGE, SMALL])), before)
@@ -88,9 +89,9 @@ class PredictionCacheTest(testtools.TestCase):
         self.assertAlmostEqual(self.seen(SMALL, LARGE), found.own_us)
 
     def test_all_tenants_of_the_cloud_count_wherever_they_are(self):
-        volumes = [cl.Volume('1', 'b', 10, workload=LARGE)]
+        volumes = [Volume('1', 'b', 10, workload=LARGE)]
         found = self.predict(model=APART, coming=[SMALL], volumes=volumes,
-                             pools=[cl.Pool(name, 'ssd') for name in 'ab'])
+                             pools=[Pool(name, 'ssd') for name in 'ab'])
         its = APART.load([SMALL])
         self.assertAlmostEqual((self.seen(SMALL) + APART.tenant(
             its, LARGE).latency_us) / 2, found.latency_us)
@@ -98,9 +99,9 @@ class PredictionCacheTest(testtools.TestCase):
     def test_an_slo_is_judged_by_what_its_volume_sees(self):
         for workload, strained in (SMALL, False), (LARGE, True):
             found = self.predict(model=APART, coming=[SMALL], volumes=[
-                cl.Volume('1', 'a', 10, workload=workload,
-                          max_latency_us=1000),
-                cl.Volume('2', 'a', 10, workload=LARGE)])
+                Volume('1', 'a', 10, workload=workload,
+                       max_latency_us=1000),
+                Volume('2', 'a', 10, workload=LARGE)])
             self.assertAlmostEqual(
                 self.seen(workload, LARGE, SMALL) / 1000, found.strain)
             self.assertEqual(strained, found.strain > 1)
@@ -108,20 +109,20 @@ class PredictionCacheTest(testtools.TestCase):
 
     def test_an_slo_to_an_idle_volume_is_judged_as_all_tenants(self):
         found = self.predict(model=APART, coming=[SMALL], volumes=[
-            cl.Volume('1', 'a', 10, max_latency_us=1000),
-            cl.Volume('2', 'a', 10, volume_type='x', workload=LARGE)])
+            Volume('1', 'a', 10, max_latency_us=1000),
+            Volume('2', 'a', 10, volume_type='x', workload=LARGE)])
         self.assertAlmostEqual(found.latency_us / 1000, found.strain)
 
     def test_the_slo_of_what_is_on_its_way_and_of_what_leaves(self):
-        volumes = [cl.Volume('1', 'a', 10, workload=LARGE,
-                             max_latency_us=1000)]
+        volumes = [Volume('1', 'a', 10, workload=LARGE,
+                          max_latency_us=1000)]
         found = self.predict(model=APART, coming=[SMALL], standing=[SMALL],
                              slo_us=10, volumes=volumes, lifted=LARGE,
                              but='1')
         self.assertAlmostEqual(self.seen(SMALL, SMALL) / 10, found.strain)
 
     def test_of_many_slos_the_first_to_be_broken_count(self):
-        volumes = [cl.Volume(str(i), 'a', 10, workload=wl.Workload(
+        volumes = [Volume(str(i), 'a', 10, workload=Workload(
             0, 4 * i, 8), max_latency_us=100) for i in range(1, 20)]
         found = self.predict(model=APART, coming=[SMALL], volumes=volumes)
         self.assertEqual('19', found.strained.volume)
@@ -131,19 +132,19 @@ class PredictionCacheTest(testtools.TestCase):
                    files.volume('2', 'a', None, volume_type='x')]
         self.assertEqual(240, self.predict(
             volumes=volumes,
-            pools=[cl.Pool(name, 'ssd') for name in 'ab']).latency_us)
+            pools=[Pool(name, 'ssd') for name in 'ab']).latency_us)
 
     def test_what_is_on_its_way_counts_as_often_as_it_does(self):
-        several = [wl.Workload(0, 4, 8)] * 3 + [wl.Workload(5, 2, 8)]
+        several = [Workload(0, 4, 8)] * 3 + [Workload(5, 2, 8)]
         self.assertEqual(380, self.predict(standing=several).latency_us)
 
     def test_what_is_on_its_way_counts(self):
         self.assertEqual(
-            280, self.predict(standing=[wl.Workload(0, 4, 8)]).latency_us)
+            280, self.predict(standing=[Workload(0, 4, 8)]).latency_us)
 
     def test_what_is_lifted_does_not(self):
         self.assertEqual(80, self.predict(
-            lifted=wl.Workload(30, 16, 8)).latency_us)
+            lifted=Workload(30, 16, 8)).latency_us)
 
     def test_an_absent_pool_is_unknown_and_an_empty_one_is_not(self):
         self.assertIsNone(self.predict(pool='b'))
@@ -159,11 +160,11 @@ class PredictionCacheTest(testtools.TestCase):
 
     def test_a_model_that_fails_is_its_own_affair(self):
         view = files.view(
-            [cl.Pool('a', 'ssd'), cl.Pool('b', 'bad')],
+            [Pool('a', 'ssd'), Pool('b', 'bad')],
             ssd=files.model('ssd'), bad=endless('bad'))
         self.assertEqual(
-            160, view.usual[sn.ModelledDevice('a', 'ssd')].latency_us)
-        self.assertIsNone(view.usual[sn.ModelledDevice('b', 'bad')])
+            160, view.usual[ModelledDevice('a', 'ssd')].latency_us)
+        self.assertIsNone(view.usual[ModelledDevice('b', 'bad')])
 
     def test_the_error_is_the_model_s_own(self):
         found = self.predict(model=files.model('ssd', mre=0.1))
@@ -171,8 +172,8 @@ class PredictionCacheTest(testtools.TestCase):
 
     def test_qos_bounds_what_a_newcomer_keeps_outstanding(self):
         model = files.model('ssd', 5.0, kind='outstanding')
-        free = wl.Workload(0, 8, 8)
-        bound = wl.Workload(0, 8, 8, iops=1000)
+        free = Workload(0, 8, 8)
+        bound = Workload(0, 8, 8, iops=1000)
         # 8 outstanding of 16 KiB and of 8 KiB: 5 * 8 * 24 = 960 µs, in which
         # 0.96 requests come by at 1,000 a second.
         self.assertEqual(
@@ -182,7 +183,7 @@ class PredictionCacheTest(testtools.TestCase):
 
     def test_a_loose_bound_is_none(self):
         model = files.model('ssd', kind='outstanding')
-        loose, free = (wl.Workload(0, 8, 8, iops=iops)
+        loose, free = (Workload(0, 8, 8, iops=iops)
                        for iops in (1e9, None))
         self.assertEqual(self.predict(model=model, coming=[free]),
                          self.predict(model=model, coming=[loose]))

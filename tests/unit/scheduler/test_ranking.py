@@ -5,7 +5,7 @@ import math
 import ddt
 from hypothesis import given
 from hypothesis import settings
-from hypothesis import strategies as st
+from hypothesis import strategies
 import testtools
 
 from serifos.scheduler import predict
@@ -30,7 +30,8 @@ class WeightsTest(testtools.TestCase):
             expected, ranking.weights(predictions(*latencies)))
 
     @settings(deadline=None)
-    @given(st.lists(st.none() | st.floats(0, 1e300), max_size=8))
+    @given(strategies.lists(strategies.none() | strategies.floats(0, 1e300),
+                            max_size=8))
     def test_finite_never_negative_and_higher_is_better(self, latencies):
         found = ranking.weights(predictions(*latencies))
         self.assertEqual(len(latencies), len(found))

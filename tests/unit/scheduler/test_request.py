@@ -3,20 +3,21 @@
 import ddt
 from hypothesis import given
 from hypothesis import settings
-from hypothesis import strategies as st
+from hypothesis import strategies
 import testtools
 
 from serifos.facts import names
-from serifos.facts import workload as wl
-from serifos.scheduler import newcomer as nc
-from serifos.scheduler import request as rq
+from serifos.facts.workload import Workload
+from serifos.scheduler.newcomer import expected
+from serifos.scheduler.request import Request
 
-DEFAULT = wl.Workload(30, 16, 8)
+DEFAULT = Workload(30, 16, 8)
 
-ODD = st.recursive(
-    st.none() | st.booleans() | st.floats() | st.text(max_size=5)
-    | st.integers(), lambda inner: st.lists(inner, max_size=2)
-    | st.dictionaries(st.sampled_from(
+ODD = strategies.recursive(
+    strategies.none() | strategies.booleans() | strategies.floats()
+    | strategies.text(max_size=5)
+    | strategies.integers(), lambda inner: strategies.lists(inner, max_size=2)
+    | strategies.dictionaries(strategies.sampled_from(
         ['request_spec', 'volume_type', 'volume_properties', 'extra_specs',
          'qos_specs', 'scheduler_hints', 'size', 'name', 'specs', 'host',
          'serifos:write_pct', 'total_iops_sec', 'operation']), inner,
@@ -29,15 +30,15 @@ class RequestTest(testtools.TestCase):
     @settings(max_examples=50, deadline=None)
     @given(ODD)
     def test_whatever_cinder_hands_over_is_a_request(self, odd):
-        found = rq.Request.of(odd)
-        newcomer = nc.expected(found, {}, DEFAULT, lambda text: None)
+        found = Request.of(odd)
+        newcomer = expected(found, {}, DEFAULT, lambda text: None)
         self.assertTrue(newcomer.workload.is_active())
         found.slo_us(lambda text: None)
 
     @ddt.data(('4000', 4000), (None, None), ('0', None), ('soon', None))
     @ddt.unpack
     def test_slo(self, value, slo):
-        found = rq.Request(extra_specs={names.SLO: value}).slo_us(
+        found = Request(extra_specs={names.SLO: value}).slo_us(
             [].append)
         self.assertEqual(slo, found)
 
@@ -49,8 +50,8 @@ class RequestTest(testtools.TestCase):
                 {'request_spec': {'qos_specs': {
                     'id': 'x', 'specs': {'total_iops_sec': '5'}}}}):
             self.assertEqual({'total_iops_sec': '5'},
-                             rq.Request.of(properties).qos, properties)
+                             Request.of(properties).qos, properties)
 
     def test_home_of_a_volume_that_lives(self):
         spec = {'volume_properties': {'host': 'h@b#p', 'cluster_name': None}}
-        self.assertEqual('h@b#p', rq.Request.of({'request_spec': spec}).home)
+        self.assertEqual('h@b#p', Request.of({'request_spec': spec}).home)

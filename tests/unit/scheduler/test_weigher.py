@@ -13,7 +13,7 @@ from tests.unit.scheduler import cloud  # first: it skips without Cinder
 
 from serifos.conf import scheduler
 from serifos.conf import serifos
-from serifos.facts import cluster as cl
+from serifos.facts.cluster import Pool
 from serifos.scheduler import rate_limited_log
 from serifos.scheduler import weigher
 from tests.unit.scheduler import files
@@ -184,8 +184,8 @@ class WeigherTest(Case):
             {A: 3, B: 3, C: 3}, _counts(self.cloud, 9))
 
     def test_pools_of_one_device_are_one(self):
-        self.files.cluster([cl.Pool(A, device='x'), cl.Pool(B, device='x'),
-                            cl.Pool(C, device='y')])
+        self.files.cluster([Pool(A, device='x'), Pool(B, device='x'),
+                            Pool(C, device='y')])
         self.pools(A, B, C)
         found = _counts(self.cloud, 8)
         self.assertEqual(4, found[C], found)

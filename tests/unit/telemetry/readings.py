@@ -9,7 +9,7 @@ import pathlib
 import threading
 
 from serifos.facts import activity
-from serifos.telemetry import counters as cn
+from serifos.telemetry.counters import Counters
 from serifos.telemetry import exporter
 
 REAL = pathlib.Path(__file__).with_name('node_exporter.txt').read_text()
@@ -40,7 +40,7 @@ def steady(seconds, write_pct=25, block_kib=8, iops=1000, latency_us=2000):
     requests = iops * seconds
     writes = requests * write_pct / 100
     size = block_kib * 1024
-    return cn.Counters(
+    return Counters(
         requests - writes, writes, (requests - writes) * size,
         writes * size, (requests - writes) * latency_us / 1e6,
         writes * latency_us / 1e6)

@@ -6,9 +6,10 @@ import dataclasses
 import ddt
 import testtools
 
-from serifos.telemetry import counters as cn
+from serifos.telemetry.counters import Reading
 from serifos.telemetry import window
-from tests.unit.telemetry import readings as rd
+from tests.unit.telemetry.readings import place
+from tests.unit.telemetry.readings import steady
 
 NOW = 1_795_239_754.0
 POOL = 'node1@ssd#ssd'
@@ -17,13 +18,13 @@ POOL = 'node1@ssd#ssd'
 def reading(at, up_s, counted_s=None, ahead_s=0.0, **others):
     """A host that is up so long, its clock ahead of ours."""
     clock = at + ahead_s
-    return cn.Reading(
-        at, {'a': rd.steady(up_s if counted_s is None else counted_s)},
+    return Reading(
+        at, {'a': steady(up_s if counted_s is None else counted_s)},
         started=clock - up_s, clock=clock, **others)
 
 
 def seen(*readings):
-    return window.observed([rd.place('a')], {'node1': readings},
+    return window.observed([place('a')], {'node1': readings},
                            now=readings[-1].at, window_s=1350,
                            interval_s=15)
 
@@ -73,7 +74,7 @@ class BootsTest(testtools.TestCase):
             reading(NOW, 5000), started=None))
 
     def test_a_source_that_tells_of_no_host_is_not_doubted(self):
-        found = seen(cn.Reading(NOW, {'a': rd.steady(9)}))
+        found = seen(Reading(NOW, {'a': steady(9)}))
         self.assertEqual(({}, {}), (found.started, found.doubts))
 
     def test_a_boot_that_the_counters_know_nothing_of(self):
@@ -86,7 +87,7 @@ class BootsTest(testtools.TestCase):
 
     def test_one_lv_that_began_anew_is_no_boot(self):
         readings = [dataclasses.replace(one, volumes={
-            'a': one.volumes['a'], 'b': rd.steady(seconds)})
+            'a': one.volumes['a'], 'b': steady(seconds)})
             for one, seconds in ((reading(NOW - 15, 5000), 5000),
                                  (reading(NOW, 5015), 10))]
         self.check(NOW - 5015, *readings)

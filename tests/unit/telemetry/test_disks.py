@@ -13,9 +13,9 @@ from serifos.facts import activity
 from serifos.telemetry import disks
 from serifos.telemetry import http
 from serifos.telemetry import prometheus
-from serifos.telemetry import ring as rg
+from serifos.telemetry.ring import Ring
 from serifos.telemetry import scrape
-from tests.unit.telemetry import readings as rd
+from tests.unit.telemetry import readings
 
 INTEL = {'device': 'sda', 'model': 'INTEL_SSDSC2BX400G4', 'serial': 'S1',
          'path': 'pci-0000:00:1f.2-ata-1'}
@@ -52,7 +52,7 @@ class SourcesTest(testtools.TestCase):
     def setUp(self):
         super().setUp()
         self.answers = {}
-        self.url = self.enterContext(rd.serving(self.answer))
+        self.url = self.enterContext(readings.serving(self.answer))
 
     def answer(self, method, path, headers, body):
         if path in self.answers:
@@ -72,7 +72,7 @@ class SourcesTest(testtools.TestCase):
             http.session(), {'node1': f'{self.url}/one',
                              'node2': f'{self.url}/two',
                              'node3': f'{self.url}/three'},
-            rg.Ring(self.useFixture(fixtures.TempDir()).path, 900)).disks(
+            Ring(self.useFixture(fixtures.TempDir()).path, 900)).disks(
                 {'node1', 'node2', 'node3', 'node4'})
         self.assertEqual({'node1': (DISK,)}, found)
 

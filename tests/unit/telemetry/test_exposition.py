@@ -4,16 +4,16 @@
 import ddt
 import fixtures
 import hypothesis
-from hypothesis import strategies as st
+from hypothesis import strategies
 import testtools
 
-from serifos.telemetry import counters as cn
+from serifos.telemetry import counters
 from serifos.telemetry import exporter
 from serifos.telemetry import exposition
-from tests.unit.telemetry import readings as rd
+from tests.unit.telemetry import readings
 
 NAME = 'node_disk_reads_completed_total'
-VALUES = st.text(st.characters(exclude_categories=['Cs']))
+VALUES = strategies.text(strategies.characters(exclude_categories=['Cs']))
 
 
 def samples(*lines):
@@ -69,21 +69,24 @@ class ExpositionTest(testtools.TestCase):
         error = self.assertRaises(ValueError, samples, *[f'{NAME} 1'] * 10)
         self.assertIn('more than 9 lines', str(error))
 
-    @hypothesis.given(st.dictionaries(
-        st.from_regex(r'_?[a-zA-Z]\w*', fullmatch=True, alphabet=st.characters(
-            codec='ascii')), VALUES, max_size=4), st.floats())
+    @hypothesis.given(strategies.dictionaries(
+        strategies.from_regex(
+            r'_?[a-zA-Z]\w*', fullmatch=True,
+            alphabet=strategies.characters(codec='ascii')),
+        VALUES, max_size=4), strategies.floats())
     def test_what_is_written_is_read(self, labels, value):
         line = ','.join(f'{name}="{quoted(text)}"'
                         for name, text in labels.items())
         (_, found, figure), = samples(f'{NAME}{{{line}}} {value!r}')
         self.assertEqual((labels, repr(value)), (found, repr(figure)))
 
-    @hypothesis.given(st.one_of(
-        st.binary(), st.lists(st.one_of(
-            st.sampled_from(rd.REAL.splitlines()),
-            st.builds(lambda name, rest: name + rest,
-                      st.sampled_from(exporter.NAMES),
-                      st.text(st.sampled_from('{}",=\\ \n1eadm-NI+:x'))))
+    @hypothesis.given(strategies.one_of(
+        strategies.binary(), strategies.lists(strategies.one_of(
+            strategies.sampled_from(readings.REAL.splitlines()),
+            strategies.builds(lambda name, rest: name + rest,
+                              strategies.sampled_from(exporter.NAMES),
+                              strategies.text(strategies.sampled_from(
+                                  '{}",=\\ \n1eadm-NI+:x'))))
         ).map(lambda lines: '\n'.join(lines).encode())))
     def test_any_bytes_are_a_reading_or_no_exposition(self, data):
         try:
@@ -92,4 +95,5 @@ class ExpositionTest(testtools.TestCase):
             return
         found = exporter.reading(7.0, parsed)
         self.assertTrue(all(c.are_sane for c in found.volumes.values()))
-        self.assertTrue(found.started is None or cn.is_time(found.started))
+        self.assertTrue(found.started is None
+                        or counters.is_time(found.started))

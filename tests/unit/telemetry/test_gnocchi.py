@@ -15,7 +15,7 @@ from serifos import errors
 from serifos.telemetry import gnocchi
 from serifos.telemetry import gnocchi_disks
 from serifos.telemetry import http
-from tests.unit.telemetry import readings as rd
+from tests.unit.telemetry import readings
 
 NOW = 90_100.0
 TIMES = [NOW - 100 - 300 * n for n in reversed(range(5))]
@@ -33,12 +33,12 @@ class GnocchiTest(testtools.TestCase):
         super().setUp()
         names = gnocchi_disks.COUNTED + gnocchi_disks.TIMED
         self.metrics = {name: measured(
-            lambda at, nth=nth: rd.steady(at).values[nth]
+            lambda at, nth=nth: readings.steady(at).values[nth]
             * (1e9 if nth > 3 else 1)) for nth, name in enumerate(names)}
         self.resources, self.searches, self.status = None, [], 200
         self.asked = []
         self.answers, self.now = {}, itertools.repeat(NOW)
-        self.url = self.enterContext(rd.serving(self.answer))
+        self.url = self.enterContext(readings.serving(self.answer))
 
     def answer(self, method, path, headers, body):
         if self.status != 200:
@@ -69,7 +69,7 @@ class GnocchiTest(testtools.TestCase):
             lambda: {volume: (f'i-{nth}', '/dev/vdb', 0.0)
                      for nth, volume in enumerate(volumes, 1)},
             clock=lambda: next(self.now)).observe(
-                [rd.place(volume) for volume in volumes], window_s)
+                [readings.place(volume) for volume in volumes], window_s)
 
     def test_a_volume(self):
         observed = self.observed()

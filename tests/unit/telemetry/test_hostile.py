@@ -8,33 +8,35 @@ import time
 
 import ddt
 import hypothesis
-from hypothesis import strategies as st
+from hypothesis import strategies
 import testtools
 
 from serifos import errors
-from serifos.telemetry import counters as cn
+from serifos.telemetry import counters
 from serifos.telemetry import exporter
 from serifos.telemetry import gnocchi
 from serifos.telemetry import http
 from serifos.telemetry import parallel
 from serifos.telemetry import prometheus
-from serifos.telemetry import ring as rg
+from serifos.telemetry.ring import Ring
 from serifos.telemetry import scrape
 from tests.unit import case
-from tests.unit.telemetry import readings as rd
+from tests.unit.telemetry import readings
 from tests.unit.telemetry import test_prometheus
 from tests.unit.web import hostile
 
-GOOD = rd.text({'a': rd.steady(5)}, clock=2000.0)
+GOOD = readings.text({'a': readings.steady(5)}, clock=2000.0)
 ABSURD = '9' * 400, '1e307', 'NaN', '+Inf', '-1'
-JSON = st.recursive(
-    st.none() | st.booleans() | st.floats() | st.text(max_size=9)
-    | st.integers() | st.just(10 ** 400),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(
-        st.sampled_from(('at', 'host', 'volumes', 'faults', 'started',
-                         'clock', 'fault', 'data', 'result', 'metric',
-                         'values', 'warnings', 'metrics',
-                         'original_resource_id')), inner, max_size=5),
+JSON = strategies.recursive(
+    strategies.none() | strategies.booleans() | strategies.floats()
+    | strategies.text(max_size=9)
+    | strategies.integers() | strategies.just(10 ** 400),
+    lambda inner: strategies.lists(inner, max_size=4)
+    | strategies.dictionaries(
+        strategies.sampled_from(('at', 'host', 'volumes', 'faults', 'started',
+                                 'clock', 'fault', 'data', 'result', 'metric',
+                                 'values', 'warnings', 'metrics',
+                                 'original_resource_id')), inner, max_size=5),
     max_leaves=12)
 
 
@@ -46,7 +48,7 @@ class Case(case.DirectoryCase):
 
     def setUp(self):
         super().setUp()
-        self.ring = rg.Ring(self.dir, 900)
+        self.ring = Ring(self.dir, 900)
 
     def scraping(self, talks, timeout_s, **others):
         """Of hosts that answer so, each at most 0.25 MiB."""
@@ -89,12 +91,12 @@ class ScrapeTest(Case):
     def test_what_no_device_can_do_is_not_told(self):
         now = time.time()
         for ago, busy_s in (15, 0.0), (0, 2.0 ** 63):
-            self.ring.append({'node1': cn.Reading(now - ago, {
-                'a': cn.Counters(2 - ago / 15, 0, 0, 0, busy_s, 0),
-                'b': rd.steady(1000 - ago)})})
+            self.ring.append({'node1': counters.Reading(now - ago, {
+                'a': counters.Counters(2 - ago / 15, 0, 0, 0, busy_s, 0),
+                'b': readings.steady(1000 - ago)})})
         seen = scrape.Scrape(http.session(), {'node1': 'http://h/'},
                              self.ring).observe(
-            [rd.place('a'), rd.place('b')], 60)
+            [readings.place('a'), readings.place('b')], 60)
         self.assertEqual({'b'}, {*seen.volumes})
         self.assertIn('implausible latency_us', seen.missing['a'])
 
@@ -183,26 +185,27 @@ class RingTest(Case):
 
     @hypothesis.settings(suppress_health_check=[
         hypothesis.HealthCheck.too_slow], max_examples=50)
-    @hypothesis.given(st.lists(st.one_of(st.binary(), JSON.map(
+    @hypothesis.given(strategies.lists(strategies.one_of(strategies.binary(),
+                                                         JSON.map(
         lambda value: json.dumps(value).encode())), max_size=4))
     def test_any_lines(self, lines):
         for found in self.read(b'\n'.join(lines)).values():
             for reading in found:
-                self.assertTrue(cn.is_time(reading.at))
+                self.assertTrue(counters.is_time(reading.at))
                 self.assertTrue(all(
                     c.are_sane for c in reading.volumes.values()))
 
-    @hypothesis.given(st.binary())
+    @hypothesis.given(strategies.binary())
     def test_any_file(self, data):
         (self.dir / 'telemetry.jsonl').write_bytes(data)
         self.ring.read()
-        self.ring.append({'node1': cn.Reading(5.0)})
+        self.ring.append({'node1': counters.Reading(5.0)})
         self.assertIn('node1', self.ring.read())
 
     @ddt.data(float('nan'), 1e400)
     def test_a_reading_that_cannot_be_kept_is_a_fault_of_its_host(self, odd):
-        self.ring.append({'x': cn.Reading(5.0, started=odd),
-                          'good': cn.Reading(5.0)})
+        self.ring.append({'x': counters.Reading(5.0, started=odd),
+                          'good': counters.Reading(5.0)})
         found = self.ring.read()
         self.assertIn('not finite', found['x'][0].fault)
         self.assertIsNone(found['good'][0].fault)
@@ -214,7 +217,8 @@ class RingTest(Case):
             (self.dir / name).unlink(missing_ok=True)
             os.symlink(other, self.dir / name)
             error = self.assertRaises(
-                errors.InputError, self.ring.append, {'x': cn.Reading(5.0)})
+                errors.InputError, self.ring.append,
+                {'x': counters.Reading(5.0)})
             self.assertIn('symbolic link', str(error))
             os.unlink(self.dir / name)
         self.assertEqual('precious', other.read_text())
@@ -222,7 +226,7 @@ class RingTest(Case):
     def test_what_is_no_file(self):
         os.mkfifo(self.dir / 'telemetry.jsonl')
         for act in (self.ring.read,
-                    lambda: self.ring.append({'x': cn.Reading(5.0)})):
+                    lambda: self.ring.append({'x': counters.Reading(5.0)})):
             self.assertRaises(errors.InputError, act)
 
 
@@ -254,7 +258,8 @@ class PrometheusTest(testtools.TestCase):
     def observed(self, doc):
         return prometheus.Prometheus(
             Answers(doc), 'http://x', clock=lambda: test_prometheus.NOW
-        ).observe([rd.place('a'), rd.place('b', 'node2', 'a')], 600)
+        ).observe([readings.place('a'), readings.place('b', 'node2', 'a')],
+                  600)
 
     def answer(self, *more):
         return {'data': {'result': [
@@ -290,7 +295,7 @@ class PrometheusTest(testtools.TestCase):
             error = self.assertRaises(
                 errors.CloudError, prometheus.Prometheus(
                     http.session(timeout_s=0.3, max_bytes=2 ** 18),
-                    f'http://{place}').observe, [rd.place('a')], 600)
+                    f'http://{place}').observe, [readings.place('a')], 600)
         self.assertRegex(str(error), 'within 0.3 s|longer than 0.25 MiB')
 
     @hypothesis.settings(deadline=None, max_examples=40)
@@ -308,6 +313,6 @@ class PrometheusTest(testtools.TestCase):
             gnocchi.Gnocchi(
                 Answers(doc), 'http://x',
                 lambda: {'a': ('i-1', '/dev/vdb', 0.0)}).observe(
-                    [rd.place('a')], 600)
+                    [readings.place('a')], 600)
         except errors.CloudError:
             pass

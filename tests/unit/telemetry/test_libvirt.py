@@ -13,7 +13,7 @@ import testtools
 
 from serifos.telemetry import http
 from serifos.telemetry import libvirt
-from tests.unit.telemetry import readings as rd
+from tests.unit.telemetry import readings
 
 
 @ddt.ddt
@@ -23,7 +23,7 @@ class LibvirtTest(testtools.TestCase):
         super().setUp()
         self.text, self.asked = None, []
         self.result = []
-        self.url = self.enterContext(rd.serving(self.answer))
+        self.url = self.enterContext(readings.serving(self.answer))
 
     def answer(self, method, path, headers, body):
         self.asked.append((path, parse.parse_qs(body.decode())['query'][0]))

@@ -12,8 +12,10 @@ import json
 import ddt
 
 from serifos.balancer import join
-from serifos.facts import inventory as inv
-from serifos.telemetry import counters as cn
+from serifos.facts.inventory import Inventory
+from serifos.facts.inventory import Record
+from serifos.telemetry.counters import Counters
+from serifos.telemetry.counters import Reading
 from serifos.telemetry import gnocchi
 from serifos.telemetry import gnocchi_disks
 from serifos.telemetry import http
@@ -22,7 +24,7 @@ from serifos.telemetry import ring
 from serifos.telemetry import scrape
 from serifos.telemetry import window
 from tests.unit import case
-from tests.unit.telemetry import readings as rd
+from tests.unit.telemetry import readings
 from tests.unit.telemetry import test_prometheus
 
 NOW = test_prometheus.NOW
@@ -32,25 +34,25 @@ IOPS = {'v': 1000, 't': 500}
 
 
 def volume(pool=SOURCE, **others):
-    return inv.Record('v', 1.0, 'in-use', pool=pool, **others)
+    return Record('v', 1.0, 'in-use', pool=pool, **others)
 
 
 STAGES = {
     'before': ((volume(attachments=('s',)),), 'v'),
     'copied': ((volume(attachments=('s',), migration_status='migrating'),
-                inv.Record('t', 1.0, 'attaching', pool=TARGET,
-                           migration_status='target:v')), 'v'),
+                Record('t', 1.0, 'attaching', pool=TARGET,
+                       migration_status='target:v')), 'v'),
     'transient': ((volume(TARGET, name_id='t'),
-                   inv.Record('t', 1.0, 'deleting', pool=SOURCE, name_id='v',
-                              migration_status='deleting',
-                              attachments=('s',))), 't'),
+                   Record('t', 1.0, 'deleting', pool=SOURCE, name_id='v',
+                          migration_status='deleting',
+                          attachments=('s',))), 't'),
     'after': ((volume(TARGET, name_id='t', migration_status='success',
                       attachments=('s',)),), 't')}
 """Stage → Cinder's records, and the LV that is the volume's."""
 
 
 def inventory(stage):
-    return inv.Inventory((), (), STAGES[stage][0])
+    return Inventory((), (), STAGES[stage][0])
 
 
 @ddt.ddt
@@ -65,7 +67,7 @@ class MigratedTest(case.DirectoryCase):
     def test_by_exporters(self, stage):
         kept = ring.Ring(self.dir, 900)
         for at in NOW - 15, NOW:
-            kept.append({host: cn.Reading(at, {lv: rd.steady(
+            kept.append({host: Reading(at, {lv: readings.steady(
                 at, iops=IOPS[lv])}) for host, lv in (
                     ('node1', 'v'), ('node2', 't'))})
         self.assert_attributed(scrape.Scrape(
@@ -81,7 +83,7 @@ class MigratedTest(case.DirectoryCase):
             return 200, json.dumps({'data': {'result': found}})
 
         def exported(host, lv):
-            each = [rd.steady(at, iops=IOPS[lv]).values
+            each = [readings.steady(at, iops=IOPS[lv]).values
                     for at in test_prometheus.TIMES]
             for series in test_prometheus.exported(instance=host):
                 name = series['metric']['__name__']
@@ -92,7 +94,7 @@ class MigratedTest(case.DirectoryCase):
                 else:
                     yield {**series, 'metric': {
                         **series['metric'], 'lv_name': f'volume-{lv}'}}
-        url = self.enterContext(rd.serving(answer))
+        url = self.enterContext(readings.serving(answer))
         self.assert_attributed(prometheus.Prometheus(
             http.session(), url, clock=lambda: NOW), stage)
 
@@ -110,13 +112,13 @@ class MigratedTest(case.DirectoryCase):
                         'original_resource_id']])
             return 200, json.dumps({'measures': {name: {'mean': [[
                 datetime.datetime.fromtimestamp(at, datetime.UTC).isoformat(),
-                300.0, rd.steady(at).values[names.index(name)]
+                300.0, readings.steady(at).values[names.index(name)]
                 * (1e9 if name in gnocchi_disks.TIMED else 1)]
                 for at in (NOW - 600, NOW - 300, NOW)]}
                 for name, _ in json.loads(body)['operations'][1:]}})
         records = inventory(stage).records
         source = gnocchi.Gnocchi(
-            http.session(), self.enterContext(rd.serving(answer)),
+            http.session(), self.enterContext(readings.serving(answer)),
             lambda: {record.id: ('s', '/dev/vdb', 0.0) for record in records
                      if record.attachments}, clock=lambda: NOW)
         moved = {'v': NOW - 100} if stage == 'after' else {}
@@ -128,11 +130,11 @@ class MigratedTest(case.DirectoryCase):
 
     def test_what_nova_wrote_to_the_copy_is_not_the_volumes(self):
         """Until it was moved, 200 s ago, each second 100 requests more."""
-        base = rd.steady(NOW - 200, iops=600).values
-        past = [cn.Reading(at, {'t': rd.steady(at, iops=600)}
-                           if at <= NOW - 200 else {'t': cn.Counters(*(
-                               a + b for a, b in zip(base, rd.steady(
-                                   at - NOW + 200, iops=500).values)))})
+        base = readings.steady(NOW - 200, iops=600).values
+        past = [Reading(at, {'t': readings.steady(at, iops=600)}
+                        if at <= NOW - 200 else {'t': Counters(*(
+                            a + b for a, b in zip(base, readings.steady(
+                                at - NOW + 200, iops=500).values)))})
                 for at in range(int(NOW) - 600, int(NOW) + 1, 20)]
         for moved, iops in ({}, 567), ({'v': NOW - 200}, 500):
             seen = window.observed(

@@ -15,7 +15,7 @@ from serifos import errors
 from serifos.telemetry import exporter
 from serifos.telemetry import http
 from serifos.telemetry import prometheus
-from tests.unit.telemetry import readings as rd
+from tests.unit.telemetry import readings
 
 NOW = 10_000.0
 TIMES = [NOW - 30, NOW - 15, NOW]
@@ -28,7 +28,7 @@ def series(labels, values, times=TIMES):
 
 def exported(times=TIMES, **labels):
     """All series of an exporter with these labels: LV a on dm-0."""
-    counters = [rd.steady(at).values for at in times]
+    counters = [readings.steady(at).values for at in times]
     found = [series({'__name__': name, 'device': 'dm-0', **labels}, values,
                     times)
              for name, values in zip(exporter.COUNTERS, zip(*counters))]
@@ -45,7 +45,7 @@ class PrometheusTest(testtools.TestCase):
         super().setUp()
         self.status, self.text, self.asked = 200, None, []
         self.result = exported(instance='node1:9100', job='node')
-        self.url = self.enterContext(rd.serving(self.answer))
+        self.url = self.enterContext(readings.serving(self.answer))
 
     def answer(self, method, path, headers, body):
         query = parse.parse_qs(body.decode())['query'][0]
@@ -59,7 +59,7 @@ class PrometheusTest(testtools.TestCase):
     def observed(self, host='node1', session=None, **others):
         return prometheus.Prometheus(
             session or http.session(), self.url, clock=lambda: NOW,
-            **others).observe([rd.place('a', host)], 600)
+            **others).observe([readings.place('a', host)], 600)
 
     def test_the_samples_of_a_range_are_asked_for(self):
         seen = self.observed(selector=' job="node", ')
@@ -172,7 +172,7 @@ class SessionTest(testtools.TestCase):
             errors.InputError, http.session, **options)))
 
     def test_a_file_of_certificates_that_is_not_there(self):
-        url = self.enterContext(rd.serving(lambda *asked: (200, '')))
+        url = self.enterContext(readings.serving(lambda *asked: (200, '')))
         error = self.assertRaises(
             errors.CloudError, http.ask, http.session(cafile='/no/ca.pem'),
             url.replace('http:', 'https:'))

@@ -10,12 +10,12 @@ import numpy as np
 import testtools
 
 from serifos import errors
-from serifos.telemetry import counters as cn
+from serifos.telemetry.counters import Reading
 from serifos.telemetry import http
-from serifos.telemetry import ring as rg
+from serifos.telemetry.ring import Ring
 from serifos.telemetry import scrape
 from tests.unit import case
-from tests.unit.telemetry import readings as rd
+from tests.unit.telemetry import readings
 
 
 class Clock:
@@ -36,24 +36,24 @@ class RingTest(case.DirectoryCase):
     def setUp(self):
         super().setUp()
         self.file = self.dir / 'telemetry.jsonl'
-        self.ring = rg.Ring(self.dir, 900)
+        self.ring = Ring(self.dir, 900)
 
     def add(self, at, **faults):
-        self.ring.append({'node1': cn.Reading(
-            at, {'a': rd.steady(at)}, faults, 7.0)})
+        self.ring.append({'node1': Reading(
+            at, {'a': readings.steady(at)}, faults, 7.0)})
 
     def times(self):
         return [r.at for r in self.ring.read().get('node1', ())]
 
     def test_what_was_appended_is_read(self):
         self.add(10_000, b='twice there')
-        self.ring.append({'node2': cn.Reading(10_015, fault='silent')})
-        self.ring.append({'node3': cn.Reading(10_015, clock=10_016.5)})
+        self.ring.append({'node2': Reading(10_015, fault='silent')})
+        self.ring.append({'node3': Reading(10_015, clock=10_016.5)})
         self.assertEqual(
-            {'node1': [cn.Reading(10_000, {'a': rd.steady(10_000)},
-                                  {'b': 'twice there'}, 7.0)],
-             'node2': [cn.Reading(10_015, fault='silent')],
-             'node3': [cn.Reading(10_015, clock=10_016.5)]},
+            {'node1': [Reading(10_000, {'a': readings.steady(10_000)},
+                               {'b': 'twice there'}, 7.0)],
+             'node2': [Reading(10_015, fault='silent')],
+             'node3': [Reading(10_015, clock=10_016.5)]},
             self.ring.read())
 
     def test_only_what_is_recent_enough(self):
@@ -123,8 +123,8 @@ class RingTest(case.DirectoryCase):
     def test_a_directory_that_is_not_there(self):
         error = self.assertRaises(
             errors.InputError,
-            rg.Ring(self.dir / 'no', 9).append,
-            {'node1': cn.Reading(0)})
+            Ring(self.dir / 'no', 9).append,
+            {'node1': Reading(0)})
         self.assertIn('cannot be written: No such file', str(error))
 
     def test_others_cannot_read_it(self):
@@ -138,9 +138,9 @@ class ScrapeTest(testtools.TestCase):
     def setUp(self):
         super().setUp()
         self.clock = Clock()
-        self.ring = rg.Ring(self.useFixture(fixtures.TempDir()).path, 900)
+        self.ring = Ring(self.useFixture(fixtures.TempDir()).path, 900)
         self.answers = {}
-        self.url = self.enterContext(rd.serving(self.answer))
+        self.url = self.enterContext(readings.serving(self.answer))
 
     def answer(self, method, path, headers, body):
         return self.answers[path]
@@ -155,8 +155,8 @@ class ScrapeTest(testtools.TestCase):
     def run_for(self, source, count, *volumes):
         for _ in range(count):
             for nth, path in enumerate(volumes):
-                self.answers[path] = (200, rd.text(
-                    {'a': rd.steady(self.clock(), iops=100 * (nth + 1))},
+                self.answers[path] = (200, readings.text(
+                    {'a': readings.steady(self.clock(), iops=100 * (nth + 1))},
                     clock=self.clock()))
             source.scrape()
             self.clock.sleep(15)
@@ -165,8 +165,8 @@ class ScrapeTest(testtools.TestCase):
     def test_two_hosts(self):
         source = self.scrape('/one', '/two')
         self.run_for(source, 41, '/one', '/two')
-        seen = source.observe([rd.place('x', 'node1', 'a'),
-                               rd.place('y', 'node2', 'a')], 600)
+        seen = source.observe([readings.place('x', 'node1', 'a'),
+                               readings.place('y', 'node2', 'a')], 600)
         self.assertAlmostEqual(100, seen.volumes['x'].mean.iops)
         self.assertAlmostEqual(200, seen.volumes['y'].mean.iops)
         self.assertEqual(40, seen.volumes['y'].intervals)
@@ -177,8 +177,8 @@ class ScrapeTest(testtools.TestCase):
         source = self.scrape('/one', '/two')
         began = self.clock()
         self.run_for(source, 41, '/one', '/two')
-        found = source.read([rd.place('x', 'node1', 'a'),
-                             rd.place('y', 'node2', 'a')],
+        found = source.read([readings.place('x', 'node1', 'a'),
+                             readings.place('y', 'node2', 'a')],
                             began, self.clock(), 300)
         self.assertEqual([600, 600], found.seconds.sum(axis=0).tolist())
         for column, iops in enumerate((100, 200)):
@@ -200,7 +200,8 @@ class ScrapeTest(testtools.TestCase):
         self.answers['/two'] = answer
         self.run_for(source, 3, '/one')
         self.assertIn(why, source.scrape()['node2'])
-        seen = source.observe([rd.place('a'), rd.place('b', 'node2')], 600)
+        seen = source.observe([readings.place('a'),
+                               readings.place('b', 'node2')], 600)
         self.assertEqual({'a'}, set(seen.volumes))
         self.assertIn(why, seen.missing['b'])
         self.assertIn(why, seen.problems['node2@ssd#ssd'])
@@ -218,7 +219,7 @@ class ScrapeTest(testtools.TestCase):
         source = self.scrape('/one')
         self.run_for(source, 2, '/one')
         self.assertIn('endpoints names no', source.observe(
-            [rd.place('a', 'node9')], 600).missing['a'])
+            [readings.place('a', 'node9')], 600).missing['a'])
 
     def test_a_host_without_volumes_is_looked_at_too(self):
         source = self.scrape('/one')
@@ -236,7 +237,7 @@ class ScrapeTest(testtools.TestCase):
     def test_no_reading_at_all_is_an_error(self):
         error = self.assertRaises(
             errors.CloudError, self.scrape('/one').observe,
-            [rd.place('a')], 600)
+            [readings.place('a')], 600)
         self.assertIn('No reading has been taken of late', str(error))
 
     def test_no_endpoints_at_all_is_an_error(self):
@@ -248,9 +249,9 @@ class ScrapeTest(testtools.TestCase):
 
         def answer(method, path, headers, body):
             asked.append(headers['Authorization'])
-            return 200, rd.REAL
+            return 200, readings.REAL
         self.answer = answer
-        self.url = self.enterContext(rd.serving(answer))
+        self.url = self.enterContext(readings.serving(answer))
         source = self.scrape('/one', session=http.session(
             username='u', password='p'))
         self.assertEqual({}, source.scrape())
@@ -262,8 +263,9 @@ class ScrapeTest(testtools.TestCase):
         return told, self.clock() - began
 
     def answer_by_clock(self):
-        self.url = self.enterContext(rd.serving(
-            lambda *asked: (200, rd.text({'a': rd.steady(self.clock())}))))
+        self.url = self.enterContext(readings.serving(
+            lambda *asked: (
+                200, readings.text({'a': readings.steady(self.clock())}))))
 
     @ddt.data((1, 30), (30, 30), (100, 100), (600, 600))
     @ddt.unpack
@@ -273,7 +275,7 @@ class ScrapeTest(testtools.TestCase):
         told, seconds = self.gathered(source, window_s)
         self.assertEqual(taken, seconds)
         self.assertEqual((0, taken), told[0])
-        seen = source.observe([rd.place('a')], taken).volumes['a']
+        seen = source.observe([readings.place('a')], taken).volumes['a']
         self.assertAlmostEqual(1000, seen.mean.iops)
         told, seconds = self.gathered(source, window_s)
         self.assertEqual(([], 0), (told, seconds))
@@ -294,7 +296,7 @@ class ScrapeTest(testtools.TestCase):
         self.clock.sleep(44)
         self.gathered(source, 600)
         self.clock.sleep(40)
-        seen = source.observe([rd.place('a')], 600)
+        seen = source.observe([readings.place('a')], 600)
         self.assertEqual({}, seen.missing)
 
     def test_gather_begins_anew_where_the_ring_is_old(self):

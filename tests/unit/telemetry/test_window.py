@@ -3,12 +3,14 @@
 
 import ddt
 import hypothesis
-from hypothesis import strategies as st
+from hypothesis import strategies
 import testtools
 
-from serifos.telemetry import counters as cn
+from serifos.telemetry.counters import Counters
+from serifos.telemetry.counters import Reading
 from serifos.telemetry import window
-from tests.unit.telemetry import readings as rd
+from tests.unit.telemetry.readings import place
+from tests.unit.telemetry.readings import steady
 
 NOW = 10_000.0
 
@@ -16,7 +18,7 @@ NOW = 10_000.0
 def every(seconds, count, volumes, until=NOW, started=None):
     """count readings, in each of which volumes(at) are seen."""
     times = [until - seconds * nth for nth in reversed(range(count))]
-    return [cn.Reading(at, volumes(at), started=started, clock=at)
+    return [Reading(at, volumes(at), started=started, clock=at)
             for at in times]
 
 
@@ -29,9 +31,9 @@ def observed(places, readings, window_s=600, now=NOW):
 class WindowTest(testtools.TestCase):
 
     def test_a_volume_and_its_pool(self):
-        seen = observed([rd.place('a'), rd.place('b')], {'node1': every(
-            15, 60, lambda at: {'a': rd.steady(at, 0, 4, 100, 1000),
-                                'b': rd.steady(at, 100, 8, 300, 3000)},
+        seen = observed([place('a'), place('b')], {'node1': every(
+            15, 60, lambda at: {'a': steady(at, 0, 4, 100, 1000),
+                                'b': steady(at, 100, 8, 300, 3000)},
             started=77.0)})
         self.assertEqual(NOW, seen.at)
         self.assertEqual((600, 40), (seen.volumes['a'].seconds,
@@ -46,18 +48,18 @@ class WindowTest(testtools.TestCase):
         self.assertEqual({'node1@ssd#ssd': 77.0}, seen.started)
 
     def test_a_volume_is_found_by_the_name_of_its_lv(self):
-        readings = {'node1': every(15, 3, lambda at: {'x': rd.steady(at)})}
-        seen = observed([rd.place('a', lv_id='x')], readings)
+        readings = {'node1': every(15, 3, lambda at: {'x': steady(at)})}
+        seen = observed([place('a', lv_id='x')], readings)
         self.assertAlmostEqual(1000, seen.volumes['a'].mean.iops)
         self.assertIn('no LV volume-a', observed(
-            [rd.place('a')], readings).missing['a'])
+            [place('a')], readings).missing['a'])
 
     def test_silence_of_one_host_is_its_own(self):
         readings = {
-            'node1': every(15, 3, lambda at: {'a': rd.steady(at)}),
-            'node2': [cn.Reading(NOW, fault='it does not answer')]}
-        seen = observed([rd.place('a'), rd.place('b', 'node2'),
-                         rd.place('c', 'node3')], readings)
+            'node1': every(15, 3, lambda at: {'a': steady(at)}),
+            'node2': [Reading(NOW, fault='it does not answer')]}
+        seen = observed([place('a'), place('b', 'node2'),
+                         place('c', 'node3')], readings)
         self.assertEqual({'a'}, set(seen.volumes))
         self.assertEqual('there is no usable reading of node2: it does not '
                          'answer', seen.problems['node2@ssd#ssd'])
@@ -66,76 +68,76 @@ class WindowTest(testtools.TestCase):
 
     def test_stale_readings_are_no_readings(self):
         readings = {'node1': every(
-            15, 40, lambda at: {'a': rd.steady(at)}, until=NOW - 46) + [
-                cn.Reading(NOW, fault='it is refused')]}
-        seen = observed([rd.place('a')], readings)
+            15, 40, lambda at: {'a': steady(at)}, until=NOW - 46) + [
+                Reading(NOW, fault='it is refused')]}
+        seen = observed([place('a')], readings)
         self.assertEqual(
             'the newest reading of node1 is 46 s old, more than 45 s: it is '
             'refused', seen.missing['a'])
         self.assertEqual(({}, {}), (seen.volumes, seen.pools))
-        self.assertEqual({}, observed([rd.place('a')], readings,
+        self.assertEqual({}, observed([place('a')], readings,
                                       now=NOW - 1).missing)
 
     def test_readings_from_the_future_are_left_out(self):
-        readings = every(15, 3, lambda at: {'a': rd.steady(at)})
-        readings += every(15, 3, lambda at: {'a': rd.steady(at)}, NOW + 9e3)
-        self.assertEqual(NOW, observed([rd.place('a')],
+        readings = every(15, 3, lambda at: {'a': steady(at)})
+        readings += every(15, 3, lambda at: {'a': steady(at)}, NOW + 9e3)
+        self.assertEqual(NOW, observed([place('a')],
                                        {'node1': readings}).at)
 
     def test_a_failed_reading_costs_no_interval(self):
-        readings = every(15, 3, lambda at: {'a': rd.steady(at)})
-        readings.insert(2, cn.Reading(NOW - 5, fault='busy'))
-        seen = observed([rd.place('a')], {'node1': readings}).volumes['a']
+        readings = every(15, 3, lambda at: {'a': steady(at)})
+        readings.insert(2, Reading(NOW - 5, fault='busy'))
+        seen = observed([place('a')], {'node1': readings}).volumes['a']
         self.assertEqual((30, 2), (seen.seconds, seen.intervals))
 
     def test_an_lv_that_went_and_came_is_not_guessed_at(self):
         readings = every(15, 5, lambda at: (
-            {} if at == NOW - 30 else {'a': rd.steady(at)}))
-        seen = observed([rd.place('a')], {'node1': readings}).volumes['a']
+            {} if at == NOW - 30 else {'a': steady(at)}))
+        seen = observed([place('a')], {'node1': readings}).volumes['a']
         self.assertEqual((30, 2), (seen.seconds, seen.intervals))
 
     def test_a_reboot_breaks_the_interval_though_no_counter_fell(self):
         readings = [
-            *every(15, 3, lambda at: {'a': rd.steady(at)}, NOW - 60, 1.0),
-            *every(15, 3, lambda at: {'a': rd.steady(2 * at)}, NOW, 9e3)]
-        seen = observed([rd.place('a')], {'node1': readings})
+            *every(15, 3, lambda at: {'a': steady(at)}, NOW - 60, 1.0),
+            *every(15, 3, lambda at: {'a': steady(2 * at)}, NOW, 9e3)]
+        seen = observed([place('a')], {'node1': readings})
         self.assertEqual(60, seen.volumes['a'].seconds)
         self.assertEqual(60, seen.pools['node1@ssd#ssd'].seconds)
         self.assertEqual({'node1@ssd#ssd'}, {*seen.doubts})
 
     def test_read_once_is_not_known_yet(self):
         readings = every(15, 3, lambda at: (
-            {'a': rd.steady(at)} if at == NOW else {}))
+            {'a': steady(at)} if at == NOW else {}))
         self.assertIn('read only once', observed(
-            [rd.place('a')], {'node1': readings}).missing['a'])
+            [place('a')], {'node1': readings}).missing['a'])
 
     def test_what_ails_the_newest_reading_of_a_volume(self):
-        readings = every(15, 3, lambda at: {'a': rd.steady(at)})
-        readings[-1] = cn.Reading(NOW, faults={'a': 'it is twice there'})
-        seen = observed([rd.place('a')], {'node1': readings})
+        readings = every(15, 3, lambda at: {'a': steady(at)})
+        readings[-1] = Reading(NOW, faults={'a': 'it is twice there'})
+        seen = observed([place('a')], {'node1': readings})
         self.assertEqual('of volume-a on node1: it is twice there',
                          seen.missing['a'])
 
     def test_a_pool_that_is_partly_seen_says_so(self):
-        seen = observed([rd.place('a'), rd.place('b')], {'node1': every(
-            15, 3, lambda at: {'a': rd.steady(at)})})
+        seen = observed([place('a'), place('b')], {'node1': every(
+            15, 3, lambda at: {'a': steady(at)})})
         self.assertEqual('1 of 2 volumes are not seen; there is no LV '
                          'volume-b on node1', seen.problems['node1@ssd#ssd'])
         self.assertAlmostEqual(1000, seen.pools['node1@ssd#ssd'].mean.iops)
 
     def test_readings_hard_upon_another_do_not_count_as_intervals(self):
         readings = sorted(
-            every(15, 20, lambda at: {'a': rd.steady(at)})
-            + every(15, 20, lambda at: {'a': rd.steady(at)}, NOW - 2),
+            every(15, 20, lambda at: {'a': steady(at)})
+            + every(15, 20, lambda at: {'a': steady(at)}, NOW - 2),
             key=lambda reading: reading.at)
-        seen = observed([rd.place('a')], {'node1': readings}).volumes['a']
+        seen = observed([place('a')], {'node1': readings}).volumes['a']
         self.assertEqual(19, seen.intervals)
 
     def test_a_pool_leaves_out_what_one_of_its_volumes_does_not_know(self):
         def volumes(at):
-            return {'a': rd.steady(at), 'b': rd.steady(
+            return {'a': steady(at), 'b': steady(
                 at if at < NOW - 15 else at - NOW + 60)}
-        seen = observed([rd.place('a'), rd.place('b')],
+        seen = observed([place('a'), place('b')],
                         {'node1': every(15, 5, volumes)})
         self.assertEqual(60, seen.volumes['a'].seconds)
         self.assertEqual(45, seen.volumes['b'].seconds)
@@ -146,27 +148,28 @@ class WindowTest(testtools.TestCase):
     def test_volumes_read_at_different_times_add_up(self):
         """As with Gnocchi, where each volume has measures of its own."""
         readings = {
-            'a': every(15, 5, lambda at: {'a': rd.steady(at, iops=100)}),
+            'a': every(15, 5, lambda at: {'a': steady(at, iops=100)}),
             'b': [reading for reading in every(
-                15, 5, lambda at: {'b': rd.steady(at, iops=300)})
+                15, 5, lambda at: {'b': steady(at, iops=300)})
                 if reading.at != NOW - 30]}
         seen = window.observed(
-            [rd.place('a'), rd.place('b')], readings, now=NOW, window_s=600,
+            [place('a'), place('b')], readings, now=NOW, window_s=600,
             interval_s=15, of=lambda place: place.volume)
         pool = seen.pools['node1@ssd#ssd']
         self.assertEqual((60, 3), (pool.seconds, pool.intervals))
         self.assertAlmostEqual(400, pool.mean.iops)
 
-    @hypothesis.given(st.lists(st.lists(st.integers(0, 1000), min_size=4,
-                                        max_size=4), min_size=1, max_size=5))
+    @hypothesis.given(strategies.lists(
+        strategies.lists(strategies.integers(0, 1000), min_size=4,
+                         max_size=4), min_size=1, max_size=5))
     def test_a_pool_is_the_sum_of_its_volumes(self, grown):
         """Requests of each volume in each of four intervals."""
         def volumes(at):
             nth = int(at - NOW) // 15 + 4
-            return {str(v): cn.Counters(sum(n[:nth]), 0, 0, 0,
-                                        sum(n[:nth]) / 1000, 0)
+            return {str(v): Counters(sum(n[:nth]), 0, 0, 0,
+                                     sum(n[:nth]) / 1000, 0)
                     for v, n in enumerate(grown)}
-        seen = observed([rd.place(str(v)) for v in range(len(grown))],
+        seen = observed([place(str(v)) for v in range(len(grown))],
                         {'node1': every(15, 5, volumes)})
         total = sum(a.mean.iops for a in seen.volumes.values())
         q = sum(a.mean.iodepth for a in seen.volumes.values())

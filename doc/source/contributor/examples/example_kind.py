@@ -15,7 +15,7 @@ from typing import Any
 from typing import TYPE_CHECKING
 
 from serifos import errors
-from serifos.facts import workload as wl
+from serifos.facts import workload
 from serifos.model import kinds
 
 if TYPE_CHECKING:
@@ -32,13 +32,13 @@ class MeanByCount:
 
     mean_us: Mapping[int, float]
 
-    def predict(self, load: wl.Load) -> float:
+    def predict(self, load: workload.Load) -> float:
         return self._at(load.count)
 
     def many(self, loads: npt.NDArray[np.float64]
              ) -> npt.NDArray[np.float64]:
         import numpy as np
-        count = wl.FEATURES.index('count')
+        count = workload.FEATURES.index('count')
         return np.array([self._at(n) for n in loads[:, count]], float)
 
     def _at(self, count: float) -> float:
@@ -48,7 +48,7 @@ class MeanByCount:
         return self.mean_us[min(
             self.mean_us, key=lambda n: (abs(n - count), n))]
 
-    def work(self, load: wl.Load) -> float:
+    def work(self, load: workload.Load) -> float:
         return float(len(self.mean_us))
 
     @property
@@ -73,7 +73,7 @@ def read(kind: str, parameters: Mapping[str, Any]) -> MeanByCount:
     return MeanByCount(mean_us)
 
 
-def fit(loads: Sequence[wl.Load],
+def fit(loads: Sequence[workload.Load],
         y: npt.NDArray[np.float64]) -> dict[str, float]:
     """The parameters of a model file, of runs and what they measured."""
     by_count: dict[int, list[float]] = {}

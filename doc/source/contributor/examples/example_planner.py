@@ -5,24 +5,24 @@ from __future__ import annotations
 
 import numpy as np
 
-from serifos.facts import cluster as cl
+from serifos.facts.cluster import Cluster
 from serifos.plan import acceptance
-from serifos.plan import limits as lm
-from serifos.plan import outcomes as oc
-from serifos.plan import plan as pl
-from serifos.plan import predictions as pr
-from serifos.plan import problem as pm
-from serifos.plan import state as st
+from serifos.plan.limits import Limits
+from serifos.plan import outcomes
+from serifos.plan.plan import Plan
+from serifos.plan.predictions import Predictions
+from serifos.plan.problem import Problem
+from serifos.plan.state import State
 from serifos.plan import summary
 
 
-def plan(cluster: cl.Cluster, models: pr.Predictions, limits: lm.Limits
-         ) -> pl.Plan:
+def plan(cluster: Cluster, models: Predictions, limits: Limits
+         ) -> Plan:
     """The volume with the most outstanding I/Os, to its best pool.
 
     :param models: predictions for the pools in the cluster's order
     """
-    first = st.State.of(pm.Problem.of(cluster, models, limits))
+    first = State.of(Problem.of(cluster, models, limits))
     step = _step(first)
     if step is None:
         return summary.plan('hottest', first, first, [], truncated=False)
@@ -31,12 +31,12 @@ def plan(cluster: cl.Cluster, models: pr.Predictions, limits: lm.Limits
                         truncated=_step(last.carried_out()) is not None)
 
 
-def _step(state: st.State) -> tuple[int, int] | None:
+def _step(state: State) -> tuple[int, int] | None:
     """The accepted move of the busiest volume that leaves least, if any."""
     able = np.flatnonzero(state.problem.able)
     busiest = sorted(able, key=lambda i: -state.problem.volumes[
         i].workload.outstanding)[:1]
-    found = oc.every(state, np.array(busiest, np.intp))
+    found = outcomes.every(state, np.array(busiest, np.intp))
     found = found[acceptance.accepted(state, found)]
     if not len(found.volume):
         return None

@@ -19,7 +19,7 @@ from oslo_config import cfg
 
 from serifos import errors
 from serifos.facts import activity
-from serifos.facts import workload as wl
+from serifos.facts.workload import Workload
 
 _MOST = {'at': 253_402_300_799, 'seconds': 604800, 'write_pct': 100,
          'block_kib': 2 ** 22, 'iops': 1e9, 'latency_us': 1e12}
@@ -76,7 +76,7 @@ def _fault(row: Mapping[str, float] | None) -> str | None:
 
 
 def _activity(row: Mapping[str, float]) -> activity.Activity:
-    mean = wl.Workload(
+    mean = Workload(
         row['write_pct'], row['block_kib'],
         iodepth=row['iops'] * row['latency_us'] / 1e6,  # Little's law
         iops=row['iops'], latency_us=row['latency_us'])

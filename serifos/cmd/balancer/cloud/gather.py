@@ -12,7 +12,7 @@ from oslo_config import cfg
 
 from serifos.balancer.standing import of_plans
 from serifos.cmd.balancer import adapters
-from serifos.cmd.balancer.cloud import planned as pn
+from serifos.cmd.balancer.cloud.planned import Planned
 from serifos.cmd.balancer.cloud import recent
 from serifos.cmd.balancer.cloud import standing
 from serifos.cmd.balancer import histories
@@ -20,8 +20,8 @@ from serifos.cmd.console import reading
 from serifos.database import journal
 from serifos import errors
 from serifos.facts import clock_skew
-from serifos.facts import journal as jn
-from serifos.facts import pool_errors as pe
+from serifos.facts.journal import Entry
+from serifos.facts.pool_errors import Hours
 from serifos.report.cloud import page
 from serifos.report.cloud import past
 
@@ -29,7 +29,7 @@ STALE_INTERVALS = 3.0
 """Intervals of [balancer] after which an observation is old."""
 
 
-def text(conf: cfg.ConfigOpts, planned: pn.Planned, now: float,
+def text(conf: cfg.ConfigOpts, planned: Planned, now: float,
          say: Callable[[str], None]) -> str:
     """The page.
 
@@ -38,7 +38,7 @@ def text(conf: cfg.ConfigOpts, planned: pn.Planned, now: float,
     :raises SerifosError: where the journal cannot be read
     """
     settings, cluster = adapters.settings(conf), planned.cluster
-    entries: tuple[jn.Entry, ...] = ()
+    entries: tuple[Entry, ...] = ()
     lead, hours, plans = None, {}, []
     if settings.state_dir.is_dir():
         kept = journal.Journal(adapters.database(conf), lambda: now)
@@ -60,7 +60,7 @@ def text(conf: cfg.ConfigOpts, planned: pn.Planned, now: float,
 
 
 def _hours(conf: cfg.ConfigOpts, now: float,
-           say: Callable[[str], None]) -> pe.Hours:
+           say: Callable[[str], None]) -> Hours:
     try:
         return histories.achieved(conf).kept.hours(now - past.DAY_S, now)
     except errors.SerifosError as exc:

@@ -13,7 +13,7 @@ from oslo_config import cfg
 from oslo_log import log
 
 from serifos.cmd.balancer.cloud import gather
-from serifos.cmd.balancer.cloud import planned as pn
+from serifos.cmd.balancer.cloud.planned import Planned
 from serifos import errors
 from serifos.files import documents
 
@@ -36,10 +36,10 @@ class Latest:
         self._conf = conf
         self._lock = threading.Lock()
         self._version: tuple[int, int] | None = None
-        self._making: futures.Future[pn.Planned] = futures.Future()
-        self._last: pn.Planned | None = None
+        self._making: futures.Future[Planned] = futures.Future()
+        self._last: Planned | None = None
 
-    def planned(self) -> pn.Planned | None:
+    def planned(self) -> Planned | None:
         """That of the last observation, which is waited for.
 
         :returns: None where there is no observation
@@ -48,7 +48,7 @@ class Latest:
         making = self._begun()
         return None if making is None else _result(making)
 
-    def known(self) -> pn.Planned | None:
+    def known(self) -> Planned | None:
         """The last one that is made, at once.
 
         :returns: None where there is no observation, or no plan yet
@@ -59,7 +59,7 @@ class Latest:
             return None
         return _result(making) if making.done() else self._last
 
-    def _begun(self) -> futures.Future[pn.Planned] | None:
+    def _begun(self) -> futures.Future[Planned] | None:
         """What is being made, or was, of the last observation.
 
         Of the one before where that still takes.
@@ -77,9 +77,9 @@ class Latest:
                                  daemon=True).start()
             return self._making
 
-    def _make(self, making: futures.Future[pn.Planned]) -> None:
+    def _make(self, making: futures.Future[Planned]) -> None:
         try:
-            found = pn.Planned.of(
+            found = Planned.of(
                 self._conf, documents.read_cluster(file(self._conf)),
                 self._conf.serifos.models_dir, lambda _: None)
         except Exception as exc:
@@ -91,7 +91,7 @@ class Latest:
             making.set_result(found)
 
 
-def _result(making: futures.Future[pn.Planned]) -> pn.Planned:
+def _result(making: futures.Future[Planned]) -> Planned:
     """:raises SerifosError: where it cannot be made"""
     try:
         return making.result()

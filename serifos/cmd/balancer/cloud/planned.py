@@ -12,14 +12,14 @@ from oslo_config import cfg
 from serifos.balancer import planning
 from serifos.cmd.balancer import adapters
 from serifos.cmd.balancer import judging
-from serifos.facts import cluster as cl
+from serifos.facts.cluster import Cluster
 from serifos.plan.outlook import explaining
-from serifos.plan.outlook import outlook as ol
+from serifos.plan.outlook import outlook
 from serifos.plan.outlook import type_slos
-from serifos.plan import plan as pl
+from serifos.plan.plan import Plan
 from serifos.plan import summary
 from serifos.report.cloud import page
-from serifos.report.plan import wording as wd
+from serifos.report.plan import wording
 
 _EXPLAINED = 3
 
@@ -31,12 +31,12 @@ class Planned(judging.Judged):
     :param asked: a plan of before, of which that is what is left
     """
 
-    asked: pl.Plan | None = None
+    asked: Plan | None = None
 
     @classmethod
-    def of(cls, conf: cfg.ConfigOpts, cluster: cl.Cluster, models_dir: str,
+    def of(cls, conf: cfg.ConfigOpts, cluster: Cluster, models_dir: str,
            say: Callable[[str], None],
-           plan: pl.Plan | None = None) -> Planned:
+           plan: Plan | None = None) -> Planned:
         """By the configuration.
 
         :param say: is called with a sentence for what is left out
@@ -66,7 +66,7 @@ class Planned(judging.Judged):
             return ''
         lost = len(moves) - made - ahead
         return ', '.join([
-            f'{made:,} of its {wd.count(len(moves), "move")} '
+            f'{made:,} of its {wording.count(len(moves), "move")} '
             f'{"is" if made == 1 else "are"} made',
             *[f'{copied:,} {"is" if copied == 1 else "are"} in flight']
             * bool(copied),
@@ -84,5 +84,5 @@ class Planned(judging.Judged):
 
     def slos(self) -> tuple[type_slos.TypeSlo, ...]:
         """The SLOs by type, before the plan and after it."""
-        return type_slos.by_type(self.state, ol.carried_out(
+        return type_slos.by_type(self.state, outlook.carried_out(
             self.state, self.plan))

@@ -9,27 +9,28 @@ from collections.abc import Sequence
 
 from serifos.balancer.achieved import moves as followed
 from serifos.balancer.standing import of_plans
-from serifos.balancer.standing import status as st
+from serifos.balancer.standing.status import Status
 from serifos.cmd.balancer.cloud import standing
-from serifos.facts import cluster as cl
-from serifos.facts import journal as jn
+from serifos.facts.cluster import Cluster
+from serifos.facts.journal import Entry
+from serifos.facts.journal import Leader
 from serifos.report import page
-from serifos.report.plan import wording as wd
+from serifos.report.plan import wording
 from serifos.report import table
 
 _MOVES, _PLANS, _SAID = 20, 10, 3
 
 
-def sections(seen: st.Status, lead: jn.Leader | None,
+def sections(seen: Status, lead: Leader | None,
              plans: Sequence[of_plans.Standing],
-             entries: Sequence[jn.Entry],
-             cluster: cl.Cluster) -> Iterator[page.Section]:
+             entries: Sequence[Entry],
+             cluster: Cluster) -> Iterator[page.Section]:
     """Its status, the migrations, and the plans that are kept."""
     yield page.Section('What the balancer does', '', [], [
         table.Table(('what', 'how it is'),
                     list(standing.facts(seen, lead)), 'Its status.'),
         *([standing.in_flight(seen, cluster)] if seen.in_flight else [])])
-    rows = _rows(entries, wd.volumes(cluster))
+    rows = _rows(entries, wording.volumes(cluster))
     yield page.Section(
         'Recent moves and failures', '' if rows else
         'No migration has ended yet.', tables=[table.Table(
@@ -41,7 +42,7 @@ def sections(seen: st.Status, lead: jn.Leader | None,
 
 
 def last_plan(plans: Sequence[of_plans.Standing],
-              entries: Sequence[jn.Entry]) -> str:
+              entries: Sequence[Entry]) -> str:
     """What became of the newest plan of which something was requested."""
     last = next((each for each in plans if each.outcomes), None)
     if last is None:
@@ -59,7 +60,7 @@ def last_plan(plans: Sequence[of_plans.Standing],
         if made else ''])
 
 
-def _rows(entries: Sequence[jn.Entry],
+def _rows(entries: Sequence[Entry],
           names: Mapping[str, str]) -> list[tuple[object, ...]]:
     achieved: dict[str, str] = {}
     rows: list[tuple[object, ...]] = []
@@ -70,9 +71,9 @@ def _rows(entries: Sequence[jn.Entry],
         elif entry.kind == 'outcome':
             rows.append((
                 entry.at, names.get(facts['volume'],
-                                    wd.name(facts['volume'])),
-                wd.pool(facts['source']), wd.pool(facts['target']),
+                                    wording.name(facts['volume'])),
+                wording.pool(facts['source']), wording.pool(facts['target']),
                 facts['seconds'] / 60,
-                f'{facts["result"]}: {wd.plain(facts["reason"], 200)}',
-                wd.plain(achieved.pop(facts['volume'], '–'), 200)))
+                f'{facts["result"]}: {wording.plain(facts["reason"], 200)}',
+                wording.plain(achieved.pop(facts['volume'], '–'), 200)))
     return rows

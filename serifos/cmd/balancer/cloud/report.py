@@ -11,7 +11,7 @@ from serifos.balancer import planning
 from serifos.balancer import plans
 from serifos.cmd.balancer import adapters
 from serifos.cmd.balancer.cloud import gather
-from serifos.cmd.balancer.cloud import planned as pn
+from serifos.cmd.balancer.cloud.planned import Planned
 from serifos.cmd.balancer import verb
 from serifos.cmd import options
 from serifos.files import atomic
@@ -45,7 +45,7 @@ class Report(verb.Verb):
             adapters.plans(conf), args.plan)
         cluster = adapters.cluster(conf, args.cluster)
         planning.tell_strays(cluster, self.say)
-        page = gather.text(conf, pn.Planned.of(
+        page = gather.text(conf, Planned.of(
             conf, cluster, adapters.models_dir(conf, args.models), self.say,
             plan), time.time(), self.say)
         if args.out:

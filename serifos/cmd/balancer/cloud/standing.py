@@ -11,12 +11,12 @@ from collections.abc import Sequence
 
 from serifos.balancer import leader
 from serifos.balancer.standing import of_plans
-from serifos.balancer.standing import status as st
+from serifos.balancer.standing.status import Status
 from serifos.cmd.console import words
-from serifos.facts import cluster as cl
+from serifos.facts.cluster import Cluster
 from serifos.facts import journal
 from serifos.facts import times
-from serifos.report.plan import wording as wd
+from serifos.report.plan import wording
 from serifos.report import table
 
 _MODES = {'advise': 'advise: nothing moves',
@@ -29,7 +29,7 @@ _NEXT = {'advise': 'In mode advise nothing moves until serifos-balancer apply '
          'auto': 'In mode auto the balancer does so by itself.'}
 
 
-def facts(seen: st.Status, lead: journal.Leader | None
+def facts(seen: Status, lead: journal.Leader | None
           ) -> Iterator[tuple[str, str]]:
     """What a balancer does: a name and words each.
 
@@ -54,20 +54,22 @@ def facts(seen: st.Status, lead: journal.Leader | None
     if seen.failures:
         yield 'failures', f'{seen.failures} in a row'
     if seen.backing_off:
-        yield 'left alone', (f'{wd.count(seen.backing_off, "volume")} after '
-                             'a failure or a refusal')
+        yield 'left alone', (
+            f'{wording.count(seen.backing_off, "volume")} after '
+            'a failure or a refusal')
     if not seen.in_flight:
         yield 'in flight', 'nothing'
 
 
-def in_flight(seen: st.Status, cluster: cl.Cluster | None) -> table.Table:
+def in_flight(seen: Status, cluster: Cluster | None) -> table.Table:
     """The migrations under way."""
-    names = wd.volumes(cluster)
+    names = wording.volumes(cluster)
     return table.Table(
         ('volume', 'from', 'to', 'GiB', 'min so far', 'min left', 'MiB/s',
          'by'),
-        [(names.get(each.volume, wd.name(each.volume)),
-          wd.pool(each.source), wd.pool(each.target), float(each.size_gib),
+        [(names.get(each.volume, wording.name(each.volume)),
+          wording.pool(each.source), wording.pool(each.target),
+          float(each.size_gib),
           each.since_s / 60, words.left(each),
           None if each.gib_per_s is None else 1024 * each.gib_per_s,
           '–' if each.gib_per_s is None else
@@ -76,7 +78,7 @@ def in_flight(seen: st.Status, cluster: cl.Cluster | None) -> table.Table:
         'In flight; by: what the rate, and what is left, are told by.')
 
 
-def carried_out_by(seen: st.Status) -> str:
+def carried_out_by(seen: Status) -> str:
     """What is done about a plan, a sentence."""
     return _NEXT[seen.mode] if seen.paused is None else (
         f'The balancer is paused since {seen.paused[1]}: {seen.paused[0]}.')
@@ -93,11 +95,11 @@ def plans(found: Sequence[of_plans.Standing]) -> table.Table:
 
 def _row(each: of_plans.Standing) -> tuple[object, ...]:
     plan = each.plan
-    return (wd.name(plan.id), times.text(plan.created_at),
-            wd.name(plan.planner), len(plan.moves), each.made,
+    return (wording.name(plan.id), times.text(plan.created_at),
+            wording.name(plan.planner), len(plan.moves), each.made,
             float(sum(move.size_gib for move in plan.moves)),
-            wd.change(plan.max_us.before, plan.max_us.after), each.state,
-            wd.name(each.approved_by or '–'))
+            wording.change(plan.max_us.before, plan.max_us.after), each.state,
+            wording.name(each.approved_by or '–'))
 
 
 def became(its: of_plans.Standing) -> str:
@@ -105,17 +107,18 @@ def became(its: of_plans.Standing) -> str:
     plan = its.plan
     misses = plan.slo_misses
     return (
-        f'Plan {wd.name(plan.id)} of {wd.name(plan.planner)}, created '
-        f'at {times.text(plan.created_at)}'
-        + (f' by {wd.window(plan.window_s)}' if plan.window_s else '')
+        f'Plan {wording.name(plan.id)} of {wording.name(plan.planner)}, '
+        f'created at {times.text(plan.created_at)}'
+        + (f' by {wording.window(plan.window_s)}' if plan.window_s else '')
         + f': {its.state}'
         + (f', expires at {times.text(plan.expires_at)}'
            if its.state in (of_plans.VALID, of_plans.SUPERSEDED) else '')
         + ('' if its.approved_by is None else
-           f', approved by {wd.name(its.approved_by)}')
-        + f'. {its.made} of {wd.count(len(plan.moves), "move")} made. The '
-        'slowest pool then showed '
-        f'{wd.change(plan.max_us.before, plan.max_us.after)} ms, the mean '
-        f'over all was {wd.change(plan.mean_us.before, plan.mean_us.after)} '
+           f', approved by {wording.name(its.approved_by)}')
+        + f'. {its.made} of {wording.count(len(plan.moves), "move")} made. '
+        'The slowest pool then showed '
+        f'{wording.change(plan.max_us.before, plan.max_us.after)} ms, '
+        'the mean over all was '
+        f'{wording.change(plan.mean_us.before, plan.mean_us.after)} '
         f'ms, {misses.before:.0f} → {misses.after:.0f} SLOs were violated or '
         f'forecast to be, {plan.slo_violated.before:.0f} of them measured.')

@@ -20,15 +20,19 @@ import numpy as np
 
 from serifos.cloud import refused
 from serifos import errors
-from serifos.facts import inventory as inv
-from serifos.facts import journal as jn
+from serifos.facts.inventory import Inventory
+from serifos.facts.inventory import PoolStats
+from serifos.facts.inventory import Record
+from serifos.facts.inventory import Service
+from serifos.facts.inventory import Type
+from serifos.facts import journal
 from serifos.facts import names
-from serifos.facts import servers as sv
+from serifos.facts.servers import Attachment
 from serifos.facts import times
 from serifos.lab.backtest.simulated import nova
-from serifos.lab.backtest.simulated import stretch as sr
-from serifos.lab.backtest.simulated import world as wd
-from serifos.plan import plan as pl
+from serifos.lab.backtest.simulated import stretch
+from serifos.lab.backtest.simulated.world import World
+from serifos.plan.plan import Plan
 
 TYPE = 'backtest'
 """The volume type of all volumes."""
@@ -42,51 +46,51 @@ class SimulatedCinder:
     :param slo_us: of the type of all volumes, or None
     """
 
-    def __init__(self, world: wd.World,
+    def __init__(self, world: World,
                  slo_us: float | None = None) -> None:
         self._world = world
-        self._types = (inv.Type(TYPE, {} if slo_us is None else {
+        self._types = (Type(TYPE, {} if slo_us is None else {
             names.SLO: f'{slo_us:g}'}),)
         self._number = {volume: i for i, volume
                         in enumerate(world.demand.volumes)}
-        self._records: dict[int, inv.Record] = {}
+        self._records: dict[int, Record] = {}
         world.changed = self._write
-        for volume in np.flatnonzero(world.home != sr.ABSENT).tolist():
+        for volume in np.flatnonzero(world.home != stretch.ABSENT).tolist():
             self._write(volume)
 
-    def inventory(self) -> inv.Inventory:
+    def inventory(self) -> Inventory:
         world = self._world
-        return inv.Inventory(
-            tuple(inv.PoolStats(
+        return Inventory(
+            tuple(PoolStats(
                 pool.name, pool.total_gib, world.free_gib(i),
                 pool.total_gib - world.free_gib(i), pool.backend_name,
                 pool.model, pool.device,
                 used_gib=pool.total_gib - world.free_gib(i))
                 for i, pool in enumerate(world.pools)),
-            tuple(inv.Service('cinder-volume', host, zone, backend_up=True,
-                              updated_at=world.now) for host, zone in {
-                                  names.backend(pool.name): pool.zone
-                                  for pool in world.pools}.items()),
+            tuple(Service('cinder-volume', host, zone, backend_up=True,
+                          updated_at=world.now) for host, zone in {
+                              names.backend(pool.name): pool.zone
+                              for pool in world.pools}.items()),
             (*self._records.values(), *map(
                 self._half, (*world.copies, *world.wipes))),
             self._types)
 
-    def volume(self, volume_id: str) -> inv.Record | None:
+    def volume(self, volume_id: str) -> Record | None:
         return self._records.get(self._number.get(volume_id, -1))
 
     def snapshots_of(self, volume_id: str) -> int:
         return 0
 
-    def volume_type(self, name: str) -> inv.Type | None:
+    def volume_type(self, name: str) -> Type | None:
         return next((kind for kind in self._types if kind.name == name), None)
 
-    def halves(self, volume_id: str) -> tuple[inv.Record, ...]:
+    def halves(self, volume_id: str) -> tuple[Record, ...]:
         number = self._number.get(volume_id)
         return (self._half(number),) if (
             number in self._world.copies or number in self._world.wipes
         ) else ()
 
-    def attachments_of(self, volume_id: str) -> tuple[sv.Attachment, ...]:
+    def attachments_of(self, volume_id: str) -> tuple[Attachment, ...]:
         copied = volume_id.removeprefix(_COPY_OF)
         number = self._number.get(volume_id, self._number.get(copied, -1))
         if not self._attached(number):
@@ -133,13 +137,13 @@ class SimulatedCinder:
     def _write(self, number: int) -> None:
         """The record of a volume, as it is now."""
         world, home = self._world, int(self._world.home[number])
-        if home == sr.ABSENT:
+        if home == stretch.ABSENT:
             self._records.pop(number, None)
             return
         was = self._records.get(number)
         under_way = number in world.copies
         moved = was is not None and was.migration_status is not None
-        self._records[number] = inv.Record(
+        self._records[number] = Record(
             world.demand.volumes[number], float(world.size_gib[number]),
             'in-use' if self._attached(number) else
             'maintenance' if under_way else 'available',
@@ -153,11 +157,11 @@ class SimulatedCinder:
     def _attached(self, number: int) -> bool:
         return number >= 0 and bool(self._world.how.attached[number])
 
-    def _half(self, number: int) -> inv.Record:
+    def _half(self, number: int) -> Record:
         """The hidden record of a copy, or of one that is wiped."""
         world, volume = self._world, self._world.demand.volumes[number]
         copy = world.copies.get(number) or world.wipes[number]
-        found = inv.Record(
+        found = Record(
             _COPY_OF + volume, float(world.size_gib[number]),
             'attaching' if self._attached(number) else 'available',
             world.pools[copy.target].name, volume_type=TYPE,
@@ -178,16 +182,17 @@ def _never(what: str) -> errors.CloudError:
 class MemoryJournal:
     """A journal of one balancer that is never restarted."""
 
-    world: wd.World
-    _entries: list[jn.Entry] = dataclasses.field(default_factory=list)
+    world: World
+    _entries: list[journal.Entry] = dataclasses.field(default_factory=list)
 
-    def write(self, kind: str, **facts: Any) -> jn.Entry:
-        entry = jn.Entry.checked(times.text(self.world.now, 'milliseconds'),
-                                 kind, facts)
+    def write(self, kind: str, **facts: Any) -> journal.Entry:
+        entry = journal.Entry.checked(times.text(self.world.now,
+                                                 'milliseconds'),
+                                      kind, facts)
         self._entries.append(entry)
         return entry
 
-    def entries(self) -> tuple[jn.Entry, ...]:
+    def entries(self) -> tuple[journal.Entry, ...]:
         return tuple(self._entries)
 
     def mark(self) -> None:
@@ -198,35 +203,36 @@ class MemoryJournal:
 class MemoryPlans:
     """The plans of one balancer that nobody looks at: the last one."""
 
-    _last: tuple[pl.Plan, ...] = ()
+    _last: tuple[Plan, ...] = ()
 
-    def keep(self, plan: pl.Plan, now: float,
-             say: Callable[[str], None]) -> pl.Plan:
+    def keep(self, plan: Plan, now: float,
+             say: Callable[[str], None]) -> Plan:
         self._last = (plan,)
         return plan
 
     def every(self, say: Callable[[str], None],
               expires_after: float = -math.inf,
-              ids: Collection[str] | None = None) -> list[pl.Plan]:
+              ids: Collection[str] | None = None) -> list[Plan]:
         return [plan for plan in self._last
                 if plan.expires_at > expires_after
                 and (ids is None or plan.id in ids)]
 
-    def stored(self, plan_id: str) -> pl.Plan:
+    def stored(self, plan_id: str) -> Plan:
         for plan in self.every(lambda _: None, ids=[plan_id]):
             return plan
         raise errors.InputError(f'There is no plan {plan_id}.')
 
 
-def failed(entries: Sequence[jn.Entry]) -> int:
+def failed(entries: Sequence[journal.Entry]) -> int:
     """How many migrations failed."""
-    return sum(entry.kind == 'outcome' and entry.facts['result'] in jn.FAILED
+    return sum(entry.kind == 'outcome'
+               and entry.facts['result'] in journal.FAILED
                for entry in entries)
 
 
-def moved(entries: Sequence[jn.Entry]) -> list[tuple[float, float]]:
+def moved(entries: Sequence[journal.Entry]) -> list[tuple[float, float]]:
     """When each migration that succeeded was requested, and its GiB."""
-    asked: dict[str, jn.Entry] = {}
+    asked: dict[str, journal.Entry] = {}
     found = []
     for entry in entries:
         if entry.kind == 'request':

@@ -15,10 +15,10 @@ import dataclasses
 import numpy as np
 import numpy.typing as npt
 
-from serifos.lab.backtest.simulated import demand as dm
+from serifos.lab.backtest.simulated.demand import Demand
 from serifos.lab.backtest.simulated.demand import Floats
 from serifos.lab.backtest.simulated.demand import Ints
-from serifos.plan import limits as lm
+from serifos.plan.limits import Copying
 
 _MIB = 1024.0
 _KIB = 128.0
@@ -41,7 +41,7 @@ class Migrations:
     failing: float = 0.0
     seed: int = 0
 
-    def how(self, volumes: int, copying: lm.Copying) -> How:
+    def how(self, volumes: int, copying: Copying) -> How:
         """The same of each volume.
 
         :param copying: how long copies take as the balancer assumes; wiping
@@ -116,11 +116,11 @@ class Transfer:
         self.mib_s = self.full_mib_s * max(_LEAST, float(served[ends].min()))
 
 
-def demands(transfers: Collection[Transfer]) -> tuple[Ints, dm.Demand]:
+def demands(transfers: Collection[Transfer]) -> tuple[Ints, Demand]:
     """What these ask for: the pools, and the demand on each."""
     rows = [*_rows(transfers)]
     pool, reads, writes = np.array(rows).reshape(-1, 3).T
-    return pool.astype(np.intp), dm.Demand(
+    return pool.astype(np.intp), Demand(
         reads, writes, np.full(len(rows), _KIB), np.zeros(len(rows)))
 
 

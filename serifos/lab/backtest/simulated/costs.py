@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from serifos.lab.backtest.simulated import demand as dm
+from serifos.lab.backtest.simulated.demand import Demand
 from serifos.lab.backtest.simulated.demand import Floats
 
 _US = 1e-6
@@ -25,7 +25,7 @@ class Costs:
     by die, channel or buffer.
     """
 
-    def __init__(self, of: dict[str, Floats], demand: dm.Demand,
+    def __init__(self, of: dict[str, Floats], demand: Demand,
                  several: Floats) -> None:
         x, kib = demand.random, demand.kib
         reads, writes = demand.reads_s * _US, demand.writes_s * _US

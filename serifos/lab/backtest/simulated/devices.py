@@ -17,15 +17,16 @@ import numpy as np
 
 from serifos import errors
 from serifos.facts import bounds
-from serifos.facts import cluster as cl
-from serifos.facts import workload as wl
-from serifos.lab.backtest.simulated import demand as dm
+from serifos.facts.cluster import Pool
+from serifos.facts.workload import Load
+from serifos.facts.workload import Workload
+from serifos.lab.backtest.simulated.demand import Demand
 from serifos.lab.backtest.simulated.demand import Floats
 from serifos.lab.backtest.simulated.demand import Ints
 from serifos.lab.backtest.simulated import truth
 from serifos.lab.sim import devices as simulated
 from serifos.lab.sim import ssd as ssds
-from serifos.model import model as mm
+from serifos.model.model import Model
 
 NAMED = {ssd.name: ssd for ssd in simulated.NAMED}
 
@@ -54,7 +55,7 @@ def named(texts: Sequence[str]) -> dict[str, ssds.Ssd]:
     return found
 
 
-def of_models(models: Mapping[str, mm.Model],
+def of_models(models: Mapping[str, Model],
               chosen: Mapping[str, ssds.Ssd]) -> dict[str, ssds.Ssd]:
     """Model → what it is a model of.
 
@@ -64,7 +65,7 @@ def of_models(models: Mapping[str, mm.Model],
             for name, model in models.items()}
 
 
-def of_pools(pools: Sequence[cl.Pool], devices: Mapping[str, ssds.Ssd],
+def of_pools(pools: Sequence[Pool], devices: Mapping[str, ssds.Ssd],
              drift: float, seed: int) -> tuple[ssds.Ssd, ...]:
     """Each pool's own device; a pool of the same name always has the same.
 
@@ -83,7 +84,7 @@ def _drifted(ssd: ssds.Ssd, by: float, rng: np.random.Generator) -> ssds.Ssd:
         for field in dataclasses.fields(ssd) if '_us' in field.name})
 
 
-def fitted(name: str, model: mm.Model) -> ssds.Ssd:
+def fitted(name: str, model: Model) -> ssds.Ssd:
     """A device that does about what a model predicts.
 
     By least squares of log latency over random mixes of volumes, each at the
@@ -101,7 +102,7 @@ def fitted(name: str, model: mm.Model) -> ssds.Ssd:
     return _device(name, np.exp(found.x))
 
 
-def mismatch(ssd: ssds.Ssd, model: mm.Model) -> float:
+def mismatch(ssd: ssds.Ssd, model: Model) -> float:
     """The median of how far a device is from a model, a fraction."""
     mixes = _Mixes.drawn(np.random.default_rng(14), model)
     return float(np.expm1(np.median(np.abs(mixes.wrong(ssd, model)))))
@@ -127,7 +128,7 @@ class _Mixes:
     level: Floats
 
     @classmethod
-    def drawn(cls, rng: np.random.Generator, model: mm.Model) -> _Mixes:
+    def drawn(cls, rng: np.random.Generator, model: Model) -> _Mixes:
         """Within the range of a model."""
         least, most = model.range.get('count', (1, 5))
         several = rng.integers(max(1, int(least)), max(
@@ -147,22 +148,22 @@ class _Mixes:
             rng.uniform(*between('random_pct', 0.0, 100.0), count) / 100,
             rng.uniform(*_LEVELS, _CASES))
 
-    def wrong(self, ssd: ssds.Ssd, model: mm.Model) -> Floats:
+    def wrong(self, ssd: ssds.Ssd, model: Model) -> Floats:
         """float[mixes]: log of the device's latency over the model's."""
         devices = truth.Devices([ssd] * _CASES)
 
-        def demand(rate: Floats) -> dm.Demand:
-            return dm.Demand(rate * (1 - self.writes), rate * self.writes,
-                             self.kib, self.random)
+        def demand(rate: Floats) -> Demand:
+            return Demand(rate * (1 - self.writes), rate * self.writes,
+                          self.kib, self.random)
 
         busy = devices.answer(self.pool, demand(self.rate)).busy
         rate = self.rate * (self.level / busy)[self.pool]
         answer = devices.answer(self.pool, demand(rate))
-        loads = [wl.Load()] * _CASES
+        loads = [Load()] * _CASES
         sums = np.bincount(self.pool, answer.latency_us) / np.bincount(
             self.pool)
         for row, q in enumerate(answer.outstanding.tolist()):
-            loads[self.pool[row]] += wl.Load.of(wl.Workload(
+            loads[self.pool[row]] += Load.of(Workload(
                 100 * float(self.writes[row]), float(self.kib[row]), q,
                 100 * float(self.random[row])), floor=0.0)
         predicted = np.array([model.predict(load) for load in loads])

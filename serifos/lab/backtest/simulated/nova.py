@@ -10,7 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from serifos.balancer.recovery import evidence
-from serifos.facts import servers as sv
+from serifos.facts.servers import Action
+from serifos.facts.servers import Attachment
+from serifos.facts.servers import ComputeService
+from serifos.facts.servers import Doings
+from serifos.facts.servers import Server
+from serifos.facts.servers import Servers
 
 _HOST = 'compute1'
 
@@ -21,11 +26,11 @@ def server_of(volume: str) -> str:
 
 
 def attachment(volume: str, status: str = 'attached',
-               copy: str | None = None) -> sv.Attachment:
+               copy: str | None = None) -> Attachment:
     """That of a volume to its server, or that of its copy."""
     name = copy or volume
-    return sv.Attachment(f'attachment-of-{name}', name, status,
-                         server_of(volume))
+    return Attachment(f'attachment-of-{name}', name, status,
+                      server_of(volume))
 
 
 class SimulatedNova:
@@ -35,21 +40,21 @@ class SimulatedNova:
     """
 
     def __init__(self, volumes: Iterable[str] = ()) -> None:
-        self._services = {_HOST: sv.ComputeService(_HOST)}
-        self._known = sv.Servers({
-            name: sv.Server(name, name, 'ACTIVE', 'active', host=_HOST)
+        self._services = {_HOST: ComputeService(_HOST)}
+        self._known = Servers({
+            name: Server(name, name, 'ACTIVE', 'active', host=_HOST)
             for name in map(server_of, volumes)}, self._services)
 
-    def servers(self) -> sv.Servers:
+    def servers(self) -> Servers:
         return self._known
 
-    def server(self, server_id: str) -> sv.Servers:
+    def server(self, server_id: str) -> Servers:
         found = self._known.by_id.get(server_id)
-        return sv.Servers({} if found is None else {server_id: found},
-                          self._services)
+        return Servers({} if found is None else {server_id: found},
+                       self._services)
 
     def doings(self, server_id: str, volume_id: str,
-               since: float) -> sv.Doings:
+               since: float) -> Doings:
         """A copy: nobody asks but of one that was requested."""
-        return sv.Doings((sv.Action(evidence.SWAP, since),),
-                         attachment(volume_id).id)
+        return Doings((Action(evidence.SWAP, since),),
+                      attachment(volume_id).id)

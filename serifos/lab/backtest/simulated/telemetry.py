@@ -10,17 +10,17 @@ from collections.abc import Sequence
 import numpy as np
 
 from serifos.facts import activity
-from serifos.facts import history as hs
-from serifos.facts import workload as wl
-from serifos.lab.backtest import rates as rt
+from serifos.facts.history import Series
+from serifos.facts.workload import Workload
+from serifos.lab.backtest.rates import COLUMNS
 from serifos.lab.backtest.simulated.demand import Floats
 from serifos.lab.backtest.simulated.demand import Ints
-from serifos.lab.backtest.simulated import stretch as sr
-from serifos.lab.backtest.simulated import world as wd
+from serifos.lab.backtest.simulated import stretch
+from serifos.lab.backtest.simulated.world import World
 
-_COPY = wl.Workload(100.0, 128.0, 8.0, 0.0, iops=800.0, latency_us=1000.0)
-_IDLE = wl.Workload(0.0, 4.0, 0.0, iops=0.0, latency_us=0.0)
-_SECONDS = len(rt.COLUMNS)
+_COPY = Workload(100.0, 128.0, 8.0, 0.0, iops=800.0, latency_us=1000.0)
+_IDLE = Workload(0.0, 4.0, 0.0, iops=0.0, latency_us=0.0)
+_SECONDS = len(COLUMNS)
 
 
 class SimulatedTelemetry:
@@ -40,9 +40,9 @@ class SimulatedTelemetry:
             collections.deque())
         self._since: dict[int, Floats] = {}
         self._home: Ints | None = None
-        self.world: wd.World | None = None
+        self.world: World | None = None
 
-    def take(self, done: sr.Stretch) -> None:
+    def take(self, done: stretch.Stretch) -> None:
         """Counts a stretch of time."""
         if self._sums is None:
             self._sums = np.zeros((len(done.home), _SECONDS + 1))
@@ -92,13 +92,13 @@ class SimulatedTelemetry:
         return activity.Observed(self.world.now, does, {}, missing, {})
 
     def read(self, places: Sequence[activity.MeasuredVolume], begin: float,
-             end: float, step_s: int) -> hs.Series:
+             end: float, step_s: int) -> Series:
         """As :meth:`.facts.history.History.read`, up to the last slot's end.
 
         What a volume did in a slot is spread evenly over it.
         """
-        found = hs.Series.empty([place.volume for place in places], begin,
-                                end, step_s)
+        found = Series.empty([place.volume for place in places], begin,
+                             end, step_s)
         if len(self._kept) < 2:
             return found
         edges = np.clip([*found.begins, found.end],
@@ -135,23 +135,23 @@ def _sums(amounts: Floats) -> Floats:
         outstanding * (1 - write), outstanding * write], axis=-1)
 
 
-def _amounts(done: sr.Stretch) -> Floats:
+def _amounts(done: stretch.Stretch) -> Floats:
     """float[volumes, columns and seconds] of a stretch."""
     return done.seconds * np.column_stack([
-        done.rates, done.home != sr.ABSENT])
+        done.rates, done.home != stretch.ABSENT])
 
 
-def _activity(mean: wl.Workload, seconds: float) -> activity.Activity:
+def _activity(mean: Workload, seconds: float) -> activity.Activity:
     return activity.Activity(mean, seconds, 10, 0.0, 0.0)
 
 
-def _workload(rates: Sequence[float]) -> wl.Workload:
+def _workload(rates: Sequence[float]) -> Workload:
     """As of :func:`.series.workloads`, but for rounding below 0."""
     reads, writes, kib, random, q, _ = (max(0.0, each) for each in rates)
     iops = reads + writes
     if iops < 1e-9:
         return _IDLE
-    return wl.Workload(
+    return Workload(
         100 * writes / iops, kib / iops,
         random_pct=min(100.0, 100 * random / iops), iops=iops,
         latency_us=1e6 * q / iops)

@@ -26,7 +26,7 @@ import dataclasses
 import numpy as np
 
 from serifos.lab.backtest.simulated import costs
-from serifos.lab.backtest.simulated import demand as dm
+from serifos.lab.backtest.simulated.demand import Demand
 from serifos.lab.backtest.simulated.demand import Floats
 from serifos.lab.backtest.simulated.demand import Ints
 from serifos.lab.sim import ssd as ssds
@@ -73,7 +73,7 @@ class Devices:
     def __len__(self) -> int:
         return self._count
 
-    def busy(self, pool: Ints, demand: dm.Demand) -> Floats:
+    def busy(self, pool: Ints, demand: Demand) -> Floats:
         """float[n, parts]: the share of each part's time that each takes.
 
         The sum over a device's volumes is how busy its dies, its channels
@@ -83,7 +83,7 @@ class Devices:
         cost = costs.Costs(self._of(pool), demand, np.ones(len(pool)))
         return np.column_stack(cost.parts)
 
-    def answer(self, pool: Ints, demand: dm.Demand) -> Answer:
+    def answer(self, pool: Ints, demand: Demand) -> Answer:
         """What the devices make of these demands together.
 
         :param pool: int[n], the device of each

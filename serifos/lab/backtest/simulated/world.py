@@ -17,12 +17,13 @@ import math
 import numpy as np
 
 from serifos import errors
-from serifos.facts import cluster as cl
-from serifos.lab.backtest import rates as rt
-from serifos.lab.backtest.simulated import copies as cp
-from serifos.lab.backtest.simulated import demand as dm
-from serifos.lab.backtest.simulated import sizes as sz
-from serifos.lab.backtest.simulated import stretch as sr
+from serifos.facts import cluster
+from serifos.lab.backtest.rates import COLUMNS
+from serifos.lab.backtest.rates import Rates
+from serifos.lab.backtest.simulated import copies
+from serifos.lab.backtest.simulated.demand import Demand
+from serifos.lab.backtest.simulated.sizes import Sizes
+from serifos.lab.backtest.simulated import stretch
 from serifos.lab.backtest.simulated import truth
 from serifos.plan import capacity
 
@@ -41,19 +42,19 @@ class World:
     failed copy is being wiped, ``failed`` those whose last migration failed.
     """
 
-    def __init__(self, demand: rt.Rates, sizes: sz.Sizes,
-                 pools: tuple[cl.Pool, ...], devices: truth.Devices,
-                 how: cp.How, seen: Callable[[sr.Stretch], object],
+    def __init__(self, demand: Rates, sizes: Sizes,
+                 pools: tuple[cluster.Pool, ...], devices: truth.Devices,
+                 how: copies.How, seen: Callable[[stretch.Stretch], object],
                  home: Mapping[str, str]) -> None:
         self.demand, self.pools, self._sizes = demand, pools, sizes
         self.size_gib = sizes.at(demand.begin)
         self.number = {pool.name: i for i, pool in enumerate(pools)}
         self.now = demand.begin
         self.end = demand.begin + demand.slots * demand.step_s
-        self.copies: dict[int, cp.Transfer] = {}
-        self.wipes: dict[int, cp.Transfer] = {}
+        self.copies: dict[int, copies.Transfer] = {}
+        self.wipes: dict[int, copies.Transfer] = {}
         self.failed: set[int] = set()
-        self.home = np.full(len(demand.volumes), sr.ABSENT, np.intp)
+        self.home = np.full(len(demand.volumes), stretch.ABSENT, np.intp)
         self.changed: Callable[[int], object] = lambda volume: None
         self._given = home
         self.how, self._devices, self._seen = how, devices, seen
@@ -98,7 +99,7 @@ class World:
         self._close(self.now)
         part = self.how.fails_at()
         self.failed.discard(volume)
-        self.copies[volume] = cp.Transfer(
+        self.copies[volume] = copies.Transfer(
             int(self.home[volume]), target, self.now,
             1024 * float(self.size_gib[volume])
             * (1.0 if part is None else part),
@@ -106,7 +107,7 @@ class World:
         self._taken[target] += self.size_gib[volume]
         self._open = self._stretch()
 
-    def so_far(self) -> sr.Stretch:
+    def so_far(self) -> stretch.Stretch:
         """The stretch that lasts, up to now."""
         return dataclasses.replace(self._open, end=self.now)
 
@@ -128,10 +129,10 @@ class World:
             self._seen(done)
         self.now = at
 
-    def _transfers(self) -> list[cp.Transfer]:
+    def _transfers(self) -> list[copies.Transfer]:
         return [*self.copies.values(), *self.wipes.values()]
 
-    def _ended(self, volume: int, copy: cp.Transfer) -> None:
+    def _ended(self, volume: int, copy: copies.Transfer) -> None:
         del self.copies[volume]
         if copy.fails:
             self.failed.add(volume)
@@ -146,17 +147,17 @@ class World:
         if self.how.wiping_mib_s is None:
             self._taken[pool] -= self.size_gib[volume]
         else:
-            self.wipes[volume] = cp.Transfer(
+            self.wipes[volume] = copies.Transfer(
                 None, pool, self.now, 1024 * float(self.size_gib[volume]),
                 self.how.wiping_mib_s)
 
     def _begin_slot(self) -> None:
         """Volumes are created and deleted."""
-        gone = (self.home != sr.ABSENT) & (self._slot >= self._last)
+        gone = (self.home != stretch.ABSENT) & (self._slot >= self._last)
         for volume in np.flatnonzero(gone).tolist():
             if volume not in self.copies:
                 self._taken[self.home[volume]] -= self.size_gib[volume]
-                self.home[volume] = sr.ABSENT
+                self.home[volume] = stretch.ABSENT
                 self.changed(volume)
         self._extend()
         new = np.flatnonzero(self._first == self._slot)
@@ -171,7 +172,7 @@ class World:
         lacks = self._wanted_gib - self.size_gib
         for volume in np.flatnonzero(lacks > 0).tolist():
             home, gib = int(self.home[volume]), float(lacks[volume])
-            if home == sr.ABSENT:
+            if home == stretch.ABSENT:
                 self.size_gib[volume] += gib
             elif gib <= self.free_gib(home) and not (
                     volume in self.copies or volume in self.wipes):
@@ -188,32 +189,32 @@ class World:
         given = self.number.get(self._given.get(name, ''))
         if given is not None:
             return given
-        pools = cl.Cluster(tuple(
+        pools = cluster.Cluster(tuple(
             dataclasses.replace(pool, free_gib=self.free_gib(i))
             for i, pool in enumerate(self.pools)), ())
-        found = capacity.place(cl.Volume(name, '', size), pools)
+        found = capacity.place(cluster.Volume(name, '', size), pools)
         if found is None:
             raise errors.InputError(
                 f'No pool has {size:g} GiB left for volume {name}; give more '
                 'pools by --pools, or larger ones by --pool-gib.')
         return self.number[found]
 
-    def _stretch(self) -> sr.Stretch:
+    def _stretch(self) -> stretch.Stretch:
         """What the devices answer from now on."""
         values = np.nan_to_num(
             self.demand.values[:, self._slot].astype(float))
-        there = np.flatnonzero(self.home != sr.ABSENT)
+        there = np.flatnonzero(self.home != stretch.ABSENT)
         count, transfers = len(there), self._transfers()
         reads, writes, kib, random = values[there, :4].T
         asked = reads + writes
         some = np.maximum(asked, 1e-12)
-        own = dm.Demand(reads, writes, kib / some, random / some)
-        on, theirs = cp.demands(transfers)
+        own = Demand(reads, writes, kib / some, random / some)
+        on, theirs = copies.demands(transfers)
         pool = np.concatenate([self.home[there], on])
         answer = self._devices.answer(pool, own.beside(theirs))
         for each in transfers:
             each.slow(answer.served)
-        rates = np.zeros((len(self.home), len(rt.COLUMNS)))
+        rates = np.zeros((len(self.home), len(COLUMNS)))
         rates[there, :4] = values[there, :4] * answer.served[
             self.home[there], None]
         rates[there, 4] = answer.outstanding[:count]
@@ -222,5 +223,5 @@ class World:
         parts = np.zeros((len(self.home), 3))
         parts[there] = self._devices.busy(pool[:count], own)
         cramped = (self._wanted_gib > self.size_gib)[there].sum()
-        return sr.Stretch(self.now, self.now, self.home.copy(), rates,
-                          latency, every, parts, answer, int(cramped))
+        return stretch.Stretch(self.now, self.now, self.home.copy(), rates,
+                               latency, every, parts, answer, int(cramped))

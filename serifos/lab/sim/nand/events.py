@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from serifos.facts import workload as wl
+from serifos.facts.workload import Workload
 from serifos.lab.sim import events
 from serifos.lab.sim.nand import dies
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _BLOCK = 4096
 
 
-def requests(device: nand.Nand, workloads: Sequence[wl.Workload],
+def requests(device: nand.Nand, workloads: Sequence[Workload],
              rng: np.random.Generator, erratic: bool, queued: Sequence[int]
              ) -> Iterator[tuple[float, events.Done]]:
     """The requests of a device, as :data:`.sim.events.Requests` says."""
@@ -42,7 +42,7 @@ def requests(device: nand.Nand, workloads: Sequence[wl.Workload],
 class _Simulation:
     """The state of a device between two events."""
 
-    def __init__(self, device: nand.Nand, workloads: Sequence[wl.Workload],
+    def __init__(self, device: nand.Nand, workloads: Sequence[Workload],
                  rng: np.random.Generator, erratic: bool,
                  queued: Sequence[int]) -> None:
         self._nand, self._workloads = device, workloads
@@ -126,7 +126,7 @@ class _Simulation:
         else:
             self._inside -= 1
 
-    def _pages_of(self, w: wl.Workload) -> tuple[int, float, float]:
+    def _pages_of(self, w: Workload) -> tuple[int, float, float]:
         """The pages of a request, KiB of each, and the share of hits."""
         page = self._nand.page_kib
         pages = max(1, math.ceil(w.block_kib / page))

@@ -26,9 +26,9 @@ import numpy as np
 import numpy.typing as npt
 
 from serifos import errors
-from serifos.facts import dataset as ds
+from serifos.facts.dataset import Sample
 from serifos.facts.seen import distribution
-from serifos.facts import workload as wl
+from serifos.facts.workload import Workload
 from serifos.files import documents
 
 LIKE = 5
@@ -60,7 +60,7 @@ class Tails:
     :raises InputError: where no workload has both figures of both sides
     """
 
-    def __init__(self, samples: Iterable[ds.Sample]) -> None:
+    def __init__(self, samples: Iterable[Sample]) -> None:
         self._runs = [run for sample in samples if (run := _run(sample))]
         if not self._runs:
             raise errors.InputError(
@@ -68,8 +68,8 @@ class Tails:
                 'reads and the writes of a workload.')
         self._places = np.array([run.place for run in self._runs])
 
-    def over(self, sample: ds.Sample,
-             rng: np.random.Generator) -> ds.Sample:
+    def over(self, sample: Sample,
+             rng: np.random.Generator) -> Sample:
         """A run, with tails as long as measured ones.
 
         A tail that is longer already stays.
@@ -81,7 +81,7 @@ class Tails:
             for workload, saw in zip(sample.workloads, sample.seen)))
 
 
-def _run(sample: ds.Sample) -> _Run | None:
+def _run(sample: Sample) -> _Run | None:
     ratios = [[_ratio(saw, side) for side in SIDES] for saw in sample.seen]
     found = [(_own(workload), both) for workload, both in zip(
         sample.workloads, ratios) if None not in both]
@@ -95,7 +95,7 @@ def _ratio(saw: Seen, side: str) -> float | None:
     return p99 / mean if mean and p99 else None
 
 
-def _place(workloads: Sequence[wl.Workload]) -> Floats:
+def _place(workloads: Sequence[Workload]) -> Floats:
     """How many workloads, of how large blocks, and how many of them writes.
 
     A distance of 1 is twice the number or size, or half of the writes.
@@ -105,7 +105,7 @@ def _place(workloads: Sequence[wl.Workload]) -> Floats:
                      own[:, 1].mean()])
 
 
-def _own(workload: wl.Workload) -> tuple[float, float]:
+def _own(workload: Workload) -> tuple[float, float]:
     return float(np.log2(workload.block_kib)), workload.write_pct / 50
 
 
@@ -113,7 +113,7 @@ def _far(places: Floats, place: npt.ArrayLike) -> Floats:
     return np.abs(places - np.asarray(place)).sum(axis=1)
 
 
-def _nearest(own: Floats, workload: wl.Workload,
+def _nearest(own: Floats, workload: Workload,
              rng: np.random.Generator) -> int:
     far = _far(own, _own(workload))
     return int(rng.choice(np.flatnonzero(far == far.min())))

@@ -10,8 +10,11 @@ import os
 import pathlib
 from typing import Any
 
-from serifos.bench import device as dv
-from serifos.bench import purge as pg
+from serifos.bench.device import Device
+from serifos.bench.device import held
+from serifos.bench.device import identify
+from serifos.bench.device import refusal
+from serifos.bench import purge
 from serifos.bench import purge_methods
 from serifos import errors
 from tests.functional.inside import pattern
@@ -22,10 +25,10 @@ SINGLE = ('--full', '--counts', '1', '--write-pcts', '50', '--block-kibs',
           '4', '--name', 'disk')
 
 
-def _all() -> list[dv.Device]:
+def _all() -> list[Device]:
     paths = ('/dev' / pathlib.Path(entry.name)
              for entry in pathlib.Path('/sys/class/block').iterdir())
-    return [dv.identify(str(path)) for path in sorted(paths)
+    return [identify(str(path)) for path in sorted(paths)
             if path.exists()]
 
 
@@ -45,7 +48,7 @@ def _facts() -> Any:
     return {disk.path: {
         'model': disk.model, 'serial': disk.serial,
         'size_bytes': disk.size_bytes, 'transport': disk.transport,
-        'word': disk.confirm_word, 'refusal': dv.refusal(disk)}
+        'word': disk.confirm_word, 'refusal': refusal(disk)}
         for disk in _all()}
 
 
@@ -61,11 +64,11 @@ def identified() -> Any:
 def two_paths_without_udev() -> Any:
     """Of a LUN: what one is refused for, before and while both are one."""
     one, other = (path for serial, path in _serials() if serial == 'LUN')
-    before = dv.refusal(dv.identify(one))
+    before = refusal(identify(one))
     report.sh('mkfs.ext4', '-q', '-F', other)
     report.sh('mount', other, '/mnt')
     try:
-        return {'before': before, 'mounted': dv.refusal(dv.identify(one))}
+        return {'before': before, 'mounted': refusal(identify(one))}
     finally:
         report.sh('umount', '/mnt')
 
@@ -82,10 +85,10 @@ def not_emulated() -> Any:
 
 
 def _purged(disk: str) -> dict[str, Any]:
-    device = dv.identify(disk)
-    chosen = pg.choose_purge(device)
-    with dv.held(device) as fd:
-        words = pg.purge(device, chosen, fd)
+    device = identify(disk)
+    chosen = purge.choose_purge(device)
+    with held(device) as fd:
+        words = purge.purge(device, chosen, fd)
     return {'name': chosen.name, 'words': words, 'left': pattern.left(disk)}
 
 
@@ -111,16 +114,16 @@ def purged_beside_a_partition() -> Any:
     first, second = f'{disk}p1', f'{disk}p2'
     pattern.write(first)
     pattern.write(second)
-    found = {'whole': dv.refusal(dv.identify(disk)), **_purged(second),
+    found = {'whole': refusal(identify(disk)), **_purged(second),
              'beside': pattern.left(first)}
     try:
-        pg.choose_purge(dv.identify(second), 'format')
+        purge.choose_purge(identify(second), 'format')
     except errors.DeviceError as exc:
         found['format'] = str(exc)
     report.sh('mkfs.ext4', '-q', '-F', first)
     os.makedirs('/boot', exist_ok=True)
     report.sh('mount', first, '/boot')
-    found['system'] = dv.refusal(dv.identify(second))
+    found['system'] = refusal(identify(second))
     report.sh('umount', '/boot')
     report.sh('wipefs', '--all', '--force', disk)
     report.sh('blockdev', '--rereadpt', disk)

@@ -10,8 +10,9 @@ import dataclasses
 
 from tests.functional.testbed import layout
 from tests.functional.testbed import network
-from tests.functional.testbed.nova import proof as pf
-from tests.functional.testbed.nova import servers as sv
+from tests.functional.testbed.nova.proof import Proof
+from tests.functional.testbed.nova.servers import FLAVOR
+from tests.functional.testbed.nova.servers import Servers
 from tests.functional.testbed.nova import services
 from tests.functional.testbed import rest
 from tests.functional.testbed import testbed
@@ -25,11 +26,11 @@ class Scene:
     """A server whose volume moves from one of HOSTS to the other."""
 
     on: testbed.Testbed
-    servers: sv.Servers
+    servers: Servers
     server: str
     volume: str
     source: int
-    proof: pf.Proof
+    proof: Proof
 
     @property
     def target(self) -> int:
@@ -70,7 +71,7 @@ def _delete(scene: Scene) -> str:
 
 def _resize(scene: Scene) -> str:
     scene.servers.have_flavor(
-        {**sv.FLAVOR, 'id': 'small', 'name': 'small', 'ram': 128})
+        {**FLAVOR, 'id': 'small', 'name': 'small', 'ram': 128})
     return scene.act(resize={'flavorRef': 'small'})
 
 

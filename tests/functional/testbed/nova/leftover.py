@@ -8,7 +8,7 @@ from typing import Any
 
 from tests.functional.testbed import layout
 from tests.functional.testbed.nova import cases
-from tests.functional.testbed.nova import migration as mg
+from tests.functional.testbed.nova.migration import Watch
 from tests.functional.testbed import rest
 
 RUNNING = 1
@@ -25,7 +25,7 @@ class Leftover:
 
     scene: cases.Scene
     row: dict[str, Any]
-    watch: mg.Watch
+    watch: Watch
 
     def volume(self) -> str:
         """The pool that it is on."""

@@ -13,7 +13,7 @@ from typing import Any
 from serifos.facts import names
 from tests.functional.testbed import layout
 from tests.functional.testbed import network
-from tests.functional.testbed.nova import servers as sv
+from tests.functional.testbed.nova.servers import Servers
 from tests.functional.testbed import rest
 from tests.functional.testbed import testbed
 
@@ -37,7 +37,7 @@ SLOW_S = 5
 class Migration:
     """The migration of a volume that a server uses."""
 
-    def __init__(self, on: testbed.Testbed, servers: sv.Servers, server: str,
+    def __init__(self, on: testbed.Testbed, servers: Servers, server: str,
                  volume: str) -> None:
         self._on = on
         self._servers = servers

@@ -15,7 +15,7 @@ from tests.functional.testbed import layout
 from tests.functional.testbed import marks
 from tests.functional.testbed import network
 from tests.functional.testbed.nova import blocks
-from tests.functional.testbed.nova import servers as sv
+from tests.functional.testbed.nova.servers import Servers
 from tests.functional.testbed.nova import tenants
 from tests.functional.testbed import testbed
 
@@ -30,7 +30,7 @@ _UP = b'server is up'
 class Proof:
     """What is known of the data of a volume in a server; ``data`` has it."""
 
-    def __init__(self, on: testbed.Testbed, servers: sv.Servers,
+    def __init__(self, on: testbed.Testbed, servers: Servers,
                  volume: str) -> None:
         self._on = on
         self._servers = servers

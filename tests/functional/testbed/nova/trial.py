@@ -13,16 +13,18 @@ import json
 import time
 from typing import Any
 
-from serifos.plan import plan as pl
-from tests.functional.testbed import balancer as bl
+from serifos.plan.plan import Change
+from serifos.plan.plan import Move
+from serifos.plan.plan import Plan
+from tests.functional.testbed.balancer import Balancer
 from tests.functional.testbed import layout
 from tests.functional.testbed import logs
 from tests.functional.testbed import network
 from tests.functional.testbed.nova import cases
 from tests.functional.testbed.nova import leftover
-from tests.functional.testbed.nova import migration as mg
+from tests.functional.testbed.nova.migration import Migration
 from tests.functional.testbed.nova import proof
-from tests.functional.testbed.nova import servers as sv
+from tests.functional.testbed.nova.servers import Servers
 from tests.functional.testbed import testbed
 
 APPLY_S = 240
@@ -56,7 +58,7 @@ class Trial:
         left to recover what is stuck; None for ``recover``
     """
 
-    def __init__(self, on: testbed.Testbed, balancer: bl.Balancer,
+    def __init__(self, on: testbed.Testbed, balancer: Balancer,
                  fault: str, stage: str, scene: cases.Scene | None,
                  in_auto: Auto | None) -> None:
         self._on = on
@@ -64,7 +66,7 @@ class Trial:
         self._fault = cases.FAULTS[fault]
         self._stage = stage
         self._in_auto = in_auto
-        self._servers = sv.Servers(on)
+        self._servers = Servers(on)
         self.scene = scene
         self._row: dict[str, Any] = {
             'fault': fault, 'stage': stage, 'said': {}}
@@ -95,10 +97,10 @@ class Trial:
             keep(self._row)
 
     @property
-    def _migration(self) -> mg.Migration:
+    def _migration(self) -> Migration:
         scene = self._scene
-        return mg.Migration(self._on, self._servers, scene.server,
-                            scene.volume)
+        return Migration(self._on, self._servers, scene.server,
+                         scene.volume)
 
     def _prepare(self) -> cases.Scene:
         on, source = self._on, cases.HOSTS[0]
@@ -110,7 +112,7 @@ class Trial:
         kept.attach(server)
         return cases.Scene(on, self._servers, server, volume, source, kept)
 
-    def _move(self, migration: mg.Migration) -> None:
+    def _move(self, migration: Migration) -> None:
         """Starts the move, makes the fault, waits until it is over."""
         watch, fault, scene = self._watch, self._fault, self._scene
         apply = self._balancer.start('apply', self._plan(), '--yes')
@@ -140,8 +142,8 @@ class Trial:
     def _plan(self) -> str:
         """The file of a plan that moves the volume."""
         on, now = self._on, time.time()
-        before = pl.Change(1, 1)
-        plan = pl.Plan('relieve', (pl.Move(
+        before = Change(1, 1)
+        plan = Plan('relieve', (Move(
             self._scene.volume, on.host(self._scene.source).pool,
             on.host(self._scene.target).pool, 1, 2000, 1000, 500, 1000,
             'it is the tenant of this trial'),), (), False, {}, before,
@@ -150,7 +152,7 @@ class Trial:
         path.write_text(json.dumps(plan.to_json()))
         return str(path)
 
-    def _wait_over(self, migration: mg.Migration, repaired: float) -> None:
+    def _wait_over(self, migration: Migration, repaired: float) -> None:
         """Until the migration is over, or stuck."""
         watch = self._watch
         since = 0.0
@@ -172,14 +174,14 @@ class Trial:
                 return
         watch.note('migration', f'not over after {MOST_S} s')
 
-    def _outcome(self, migration: mg.Migration,
+    def _outcome(self, migration: Migration,
                  after: leftover.Leftover) -> str:
         if not migration.over:
             return 'stuck'
         return 'moved' if after.volume() == self._on.host(
             self._scene.target).pool else 'stayed'
 
-    def _recover(self, migration: mg.Migration) -> None:
+    def _recover(self, migration: Migration) -> None:
         """What recover says, and whether the volume is at rest then."""
         if self._in_auto:
             with self._in_auto():
@@ -193,7 +195,7 @@ class Trial:
             self._wait_recovered(migration, 60)
         self._watch.note('recover', self._row['outcome'])
 
-    def _wait_recovered(self, migration: mg.Migration,
+    def _wait_recovered(self, migration: Migration,
                         seconds: float) -> None:
         with contextlib.suppress(layout.TestbedError):
             network.wait_for('the migration is over',

@@ -11,7 +11,7 @@ import pathlib
 import signal
 from typing import Any
 
-from serifos.bench import device as dv
+from serifos.bench import device
 from serifos.bench import lvm
 from tests.functional.inside import pattern
 from tests.functional.inside import report
@@ -84,8 +84,9 @@ def group_set_up() -> Any:
 
 def group_refusals() -> Any:
     return {
-        'volume': dv.refusal(dv.identify(f'/dev/mapper/{GROUP}-tenant')),
-        'physical volume': dv.refusal(dv.identify(DISKS[0])),
+        'volume': device.refusal(
+            device.identify(f'/dev/mapper/{GROUP}-tenant')),
+        'physical volume': device.refusal(device.identify(DISKS[0])),
         'wrong word': report.serifos(*PAIRS, '--yes-destroy', 'tenant'),
         'too big': report.serifos(*PAIRS, *_word(), '--lv-size-gib', '0.2'),
         **_state()}

@@ -6,14 +6,17 @@ import random
 import ddt
 
 from serifos.balancer.moving import batch
-from serifos.facts import cluster as cl
+from serifos.balancer.pace import Pace
+from serifos.facts.cluster import Cluster
+from serifos.facts.cluster import Pool
+from serifos.facts.cluster import Volume
 from serifos.facts import times
-from serifos.plan import limits as lm
-from serifos.plan import plan as pl
-from serifos.plan import problem as pm
+from serifos.plan.limits import Limits
+from serifos.plan.plan import Move
+from serifos.plan.problem import Problem
 from serifos.plan import relieve
 from serifos.plan.slo import beyond
-from serifos.plan import state as st
+from serifos.plan.state import State
 from tests.unit.balancer import cloud
 from tests.unit.plan import clusters
 
@@ -22,12 +25,12 @@ A, B, C, D, E, F = POOLS
 
 
 def move(volume, source, target, size_gib=1.0):
-    return pl.Move(volume, source, target, size_gib, 2.0, 1.0, 1.0, 1.0, '')
+    return Move(volume, source, target, size_gib, 2.0, 1.0, 1.0, 1.0, '')
 
 
 def pools(count, **devices):
-    return cl.Cluster(tuple(
-        cl.Pool(f'p{n}', device=devices.get(f'p{n}')) for n in range(count)),
+    return Cluster(tuple(
+        Pool(f'p{n}', device=devices.get(f'p{n}')) for n in range(count)),
         ())
 
 
@@ -82,8 +85,8 @@ class ChosenTest(cloud.Case):
         """u and v share a pool, and so do w and x."""
         label = {'s': (), 't': (), 'u': ('1',), 'v': ('1',), 'w': ('2',),
                  'x': ('2',)}
-        return cl.Cluster(pools(20).pools, tuple(
-            cl.Volume(name, 'p0', 1.0, same_pool=its)
+        return Cluster(pools(20).pools, tuple(
+            Volume(name, 'p0', 1.0, same_pool=its)
             for name, its in label.items()))
 
     def test_what_moves_together_counts_by_volumes(self):
@@ -132,8 +135,8 @@ class PutOffTest(cloud.Case):
 
     @staticmethod
     def state_of(cluster):
-        return st.State.of(pm.Problem.of(
-            cluster, clusters.models_of(cluster), lm.Limits()))
+        return State.of(Problem.of(
+            cluster, clusters.models_of(cluster), Limits()))
 
     @staticmethod
     def late(state):
@@ -144,7 +147,7 @@ class PutOffTest(cloud.Case):
         tried = 0
         for seed in range(160):
             cluster = crowded(random.Random(seed))
-            moves = clusters.planned(relieve, cluster, lm.Limits()).moves[:2]
+            moves = clusters.planned(relieve, cluster, Limits()).moves[:2]
             if len(moves) < 2:
                 continue
             tried += 1
@@ -161,7 +164,7 @@ class PutOffTest(cloud.Case):
 def crowded(rng):
     """A few pools, the first of them the fullest; half with SLOs."""
     number, slos = rng.randint(3, 6), rng.random() < 0.5
-    return cl.Cluster(
+    return Cluster(
         tuple(clusters.pool(f'p{n}') for n in range(number)),
         tuple(clusters.volume(
             f'v{n}', f'p{min(int(rng.expovariate(0.7)), number - 1)}',
@@ -303,11 +306,11 @@ class ParallelTest(cloud.Case):
 
     def test_a_window_that_closes_ends_the_batch(self):
         self.set(parallel=1)
-        pace = cloud.settings.pc.Pace(windows=((0, 1), ))
+        pace = Pace(windows=((0, 1), ))
         self.now = times.parse('2027-01-15T00:00:50Z')
         self.assertEqual(['success', 'hindered'], self.carry_out(pace=pace))
 
     def test_gib_an_hour_are_looked_at_before_each(self):
-        pace = cloud.settings.pc.Pace(max_gib_per_hour=2.5)
+        pace = Pace(max_gib_per_hour=2.5)
         self.assertEqual(['hindered', 'success', 'success'],
                          sorted(self.carry_out(pace=pace)))

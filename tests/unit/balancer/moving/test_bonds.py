@@ -5,9 +5,11 @@ import dataclasses
 
 from serifos.balancer.moving import batch
 from serifos.balancer.moving import remaining
-from serifos.facts import cluster as cl
-from serifos.plan import limits as lm
-from serifos.plan import plan as pl
+from serifos.facts.cluster import Cluster
+from serifos.facts.cluster import Pool
+from serifos.facts.cluster import Volume
+from serifos.plan.limits import Limits
+from serifos.plan.plan import Move
 from tests.unit.balancer import cloud
 from tests.unit.balancer.cloud import A
 from tests.unit.balancer.cloud import B
@@ -38,7 +40,7 @@ class RoundsTest(cloud.Case):
             [record('t', snapshots=1), record('u', **SAME),
              record('v', **SAME), record('w')], {}, names=(A, B))
         cluster = self.balancer.observe().cluster
-        moves = [pl.Move(name, A, B, 1.0, 2.0, 1.0, 1.0, 1.0, '')
+        moves = [Move(name, A, B, 1.0, 2.0, 1.0, 1.0, 1.0, '')
                  for name in 'uwv']
         found = batch.chosen(moves, 1, cluster, lambda gib: None,
                              lambda move: None)
@@ -68,19 +70,19 @@ class RoundsTest(cloud.Case):
 
 class RemainingTest(cloud.Case):
 
-    MOVES = [pl.Move(name, A, B, 1.0, 2.0, 1.0, 1.0, 1.0, '')
+    MOVES = [Move(name, A, B, 1.0, 2.0, 1.0, 1.0, 1.0, '')
              for name in 'uv']
 
     def cluster(self, **changes):
         names = {'u': {}, 'v': {}, **changes}
-        return cl.Cluster(
-            (cl.Pool(A, free_gib=9), cl.Pool(B, free_gib=9)), tuple(
-                cl.Volume(name, its.pop('pool', A), 1.0, **{
+        return Cluster(
+            (Pool(A, free_gib=9), Pool(B, free_gib=9)), tuple(
+                Volume(name, its.pop('pool', A), 1.0, **{
                     'same_pool': ('web',), **its})
                 for name, its in names.items()))
 
     def left(self, cluster):
-        found, left = remaining.remaining(self.MOVES, cluster, lm.Limits())
+        found, left = remaining.remaining(self.MOVES, cluster, Limits())
         return [move.volume for move in found], dict(left)
 
     def test_nothing_changed(self):

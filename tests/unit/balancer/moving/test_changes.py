@@ -7,13 +7,13 @@ import subprocess
 
 import ddt
 from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import strategies
 import testtools
 
 from serifos.balancer.moving import changes
 from serifos.cloud import refused
-from serifos.facts import inventory as inv
-from serifos.facts import journal as jn
+from serifos.facts.inventory import Record
+from serifos.facts import journal
 from tests.unit.balancer.cloud import B
 from tests.unit.balancer import test_attached
 
@@ -132,8 +132,8 @@ class CopyTest(test_attached.Case):
         self.changed()
         self.moved()
         entries = self.entries()
-        self.assertIn('u', jn.last_moves(entries))
-        self.assertEqual(0, jn.failures_in_a_row(entries))
+        self.assertIn('u', journal.last_moves(entries))
+        self.assertEqual(0, journal.failures_in_a_row(entries))
         self.set(cool_down_s=3600.0)
         self.now += 60
         self.assertEqual((), self.balancer.round().moves)
@@ -155,7 +155,7 @@ class CopyTest(test_attached.Case):
 class ChangesTest(testtools.TestCase):
 
     def since(self, **changed):
-        before = inv.Record('u', 1.0, 'in-use', attachments=('s',))
+        before = Record('u', 1.0, 'in-use', attachments=('s',))
         return changes.since(changes.held(before), changes.held(
             dataclasses.replace(before, **changed)))
 
@@ -177,8 +177,9 @@ class ChangesTest(testtools.TestCase):
         self.assertEqual(['openstack volume unset --property a u'],
                          changes.commands('u', found, None))
 
-    @given(st.text(st.characters(exclude_categories=['Cs'],
-                                 exclude_characters='\0'), max_size=20))
+    @given(strategies.text(strategies.characters(exclude_categories=['Cs'],
+                                                 exclude_characters='\0'),
+                           max_size=20))
     def test_any_name_is_one_word_of_a_shell_that_can_be_printed(self, name):
         line, = changes.commands('u', {'name': ['', name]}, None)
         self.assertTrue(line.isprintable())

@@ -2,12 +2,12 @@
 """Leave to move that operators take back after a plan was made."""
 
 from serifos.balancer.moving import remaining
-from serifos.facts import cluster as cl
-from serifos.facts import inventory as inv
+from serifos.facts.cluster import Cluster
+from serifos.facts.inventory import Type
 from serifos.plan.asked import usable
 from serifos.plan import evacuate
-from serifos.plan import limits as lm
-from serifos.plan import plan as pl
+from serifos.plan.limits import Limits
+from serifos.plan.plan import Move
 from serifos.plan import relieve
 from tests.unit.balancer import cloud
 from tests.unit.balancer.cloud import A
@@ -21,15 +21,15 @@ class OfPoolsTest(cloud.Case):
     VOLUMES = (clusters.volume('v', 'a', 64), clusters.volume('w', 'a', 64))
 
     def cluster(self, balance):
-        return cl.Cluster((clusters.pool('a', balance=balance),
-                           clusters.pool('b')), self.VOLUMES)
+        return Cluster((clusters.pool('a', balance=balance),
+                        clusters.pool('b')), self.VOLUMES)
 
     def left(self, plan, cluster):
         return dict(remaining.remaining(
-            plan.moves, usable.of(plan, cluster), lm.Limits())[1])
+            plan.moves, usable.of(plan, cluster), Limits())[1])
 
     def test_no_move_leaves_a_pool_that_was_left_out_since(self):
-        plan = clusters.planned(relieve, self.cluster(True), lm.Limits())
+        plan = clusters.planned(relieve, self.cluster(True), Limits())
         self.assertEqual({}, self.left(plan, self.cluster(True)))
         self.assertEqual(
             {move.volume: 'a is left out of balancing by its serifos_balance'
@@ -38,7 +38,7 @@ class OfPoolsTest(cloud.Case):
 
     def test_an_evacuation_still_does(self):
         found = self.cluster(False)
-        plan = evacuate.plan(found, clusters.models_of(found), lm.Limits(),
+        plan = evacuate.plan(found, clusters.models_of(found), Limits(),
                              'a')
         self.assertEqual(2, len(plan.moves))
         self.assertEqual({}, self.left(plan, found))
@@ -47,7 +47,7 @@ class OfPoolsTest(cloud.Case):
 class OfTypesTest(cloud.Case):
     """The last look before a move sees the type as it is then."""
 
-    MOVE = pl.Move('u', A, B, 1.0, 2.0, 1.0, 1.0, 1.0, '')
+    MOVE = Move('u', A, B, 1.0, 2.0, 1.0, 1.0, 1.0, '')
 
     def begin(self, *types, **others):
         self.cinder = self.cloud([record('u', volume_type='gold')],
@@ -55,7 +55,7 @@ class OfTypesTest(cloud.Case):
         return self.balancer.executor.begin(self.MOVE, 'p')
 
     def test_a_type_that_forbids_moves_since(self):
-        found = self.begin(inv.Type('gold', {'serifos:balance': 'false'}))
+        found = self.begin(Type('gold', {'serifos:balance': 'false'}))
         self.assertEqual(
             ('not started',
              'its volume type gold says serifos:balance = false'),
@@ -64,12 +64,12 @@ class OfTypesTest(cloud.Case):
 
     def test_a_type_whose_leave_was_taken_back(self):
         self.set(balance=False)
-        found = self.begin(inv.Type('gold'))
+        found = self.begin(Type('gold'))
         self.assertIn('does not say serifos:balance = true', found.reason)
         self.assertEqual([], self.cinder.asked)
-        self.begin(inv.Type('gold', {'serifos:balance': 'true'}))
+        self.begin(Type('gold', {'serifos:balance': 'true'}))
         self.assertEqual([('u', B)], self.cinder.asked)
 
     def test_a_type_that_says_nothing(self):
-        self.begin(inv.Type('gold'))
+        self.begin(Type('gold'))
         self.assertEqual([('u', B)], self.cinder.asked)

@@ -8,10 +8,12 @@ import dataclasses
 import ddt
 import testtools
 
-from serifos.balancer.ready import findings as fd
+from serifos.balancer.ready import findings
 from serifos.facts import activity
-from serifos.facts import cluster as cl
-from serifos.facts import inventory as inv
+from serifos.facts.cluster import Cluster
+from serifos.facts.inventory import Inventory
+from serifos.facts.inventory import PoolStats
+from serifos.facts.inventory import Service
 from serifos.facts import times
 from tests.unit.balancer import cloud
 
@@ -21,16 +23,16 @@ A, B = 'stor1@ssd#ssd', 'stor2@ssd#ssd'
 
 
 def pool(name=A, **others):
-    return inv.PoolStats(name, 400.0, 100.0, **others)
+    return PoolStats(name, 400.0, 100.0, **others)
 
 
 def listed(*pools, services=()):
-    return inv.Inventory(tuple(pools), tuple(services), ())
+    return Inventory(tuple(pools), tuple(services), ())
 
 
 def service(seconds_ago=1.0, **others):
-    return inv.Service('cinder-volume', 'stor1@ssd',
-                       updated_at=NOW - seconds_ago, **others)
+    return Service('cinder-volume', 'stor1@ssd',
+                   updated_at=NOW - seconds_ago, **others)
 
 
 def texts(found):
@@ -46,8 +48,8 @@ class FindingsTest(testtools.TestCase):
         self.assertIn(text, only.text)
 
     def models(self, inventory, usable=None, broken=None, known=('good',)):
-        used = fd.models_of(inventory, known)
-        return list(fd.models(
+        used = findings.models_of(inventory, known)
+        return list(findings.models(
             inventory, used, {'good': GOOD} if usable is None else usable,
             broken or {}))
 
@@ -55,16 +57,17 @@ class FindingsTest(testtools.TestCase):
         inventory = listed(pool(model='good', device='d1'),
                            pool(B, model='good', device='d2'),
                            services=[service()])
-        used = fd.models_of(inventory, ())
-        seen = cl.Cluster((), (), times.text(NOW - 60))
+        used = findings.models_of(inventory, ())
+        seen = Cluster((), (), times.text(NOW - 60))
         self.assertEqual([], [
             *self.models(inventory),
-            *fd.devices(inventory, used, {'good': GOOD}),
-            *fd.services(inventory, NOW), *fd.observation(seen, NOW, 1800)])
+            *findings.devices(inventory, used, {'good': GOOD}),
+            *findings.services(inventory, NOW),
+            *findings.observation(seen, NOW, 1800)])
 
     def test_a_pool_without_a_model(self):
         self.assert_one(
-            fd.Level.WARNING, f'Pool {B} names no model',
+            findings.Level.WARNING, f'Pool {B} names no model',
             self.models(listed(pool(model='good'), pool(B))))
 
     def test_a_model_may_be_named_like_its_pool(self):
@@ -72,38 +75,38 @@ class FindingsTest(testtools.TestCase):
 
     def test_a_name_that_cannot_be_one(self):
         self.assert_one(
-            fd.Level.WARNING, 'change serifos_model',
+            findings.Level.WARNING, 'change serifos_model',
             self.models(listed(pool(model='good'), pool(B, model='../x'))))
 
     def test_a_model_that_cannot_be_read(self):
         found = self.models(
             listed(pool(model='bad'), pool(B, model='bad')), {},
             {'bad': 'bad.json is not there.'})
-        self.assertEqual([fd.Level.WARNING, fd.Level.FAILURE],
+        self.assertEqual([findings.Level.WARNING, findings.Level.FAILURE],
                          [finding.level for finding in found])
         self.assertIn('bad.json is not there. 2 pools name it.', texts(found))
 
     def test_a_model_that_errs(self):
         rough = dataclasses.replace(GOOD, quality={'mre': 0.42})
         self.assert_one(
-            fd.Level.WARNING, 'not good enough to plan with: 42 % error',
+            findings.Level.WARNING, 'not good enough to plan with: 42 % error',
             self.models(listed(pool(model='good')), {'good': rough}))
 
     def devices(self, *pools, **model):
         inventory = listed(*pools)
-        used = fd.models_of(inventory, ())
-        return list(fd.devices(inventory, used, {
+        used = findings.models_of(inventory, ())
+        return list(findings.devices(inventory, used, {
             'good': dataclasses.replace(GOOD, **model), 'other': GOOD}))
 
     def test_hosts_cannot_share_a_disk(self):
         self.assert_one(
-            fd.Level.FAILURE, 'Pools of stor1, stor2 have the same',
+            findings.Level.FAILURE, 'Pools of stor1, stor2 have the same',
             self.devices(pool(model='good', device='sdb'),
                          pool(B, model='good', device='sdb')))
 
     def test_pools_of_a_disk_have_one_model(self):
         self.assert_one(
-            fd.Level.WARNING, 'name the models good, other',
+            findings.Level.WARNING, 'name the models good, other',
             self.devices(pool(model='good', device='sdb'),
                          pool('stor1@b#b', model='other', device='sdb')))
 
@@ -125,8 +128,8 @@ class FindingsTest(testtools.TestCase):
         disks = {'stor1': [activity.Disk('INTEL_SSDSC2BX400G4', 'S1'),
                            activity.Disk('QEMU_HARDDISK')]}
         inventory = listed(pool(model='good'), pool(B, model='good'))
-        found = list(fd.fits(
-            inventory, fd.models_of(inventory, ()),
+        found = list(findings.fits(
+            inventory, findings.models_of(inventory, ()),
             {'good': dataclasses.replace(
                 GOOD, device={'model': name, 'serial': serial})}, disks))
         self.assertEqual(number, len(found), found)
@@ -138,42 +141,43 @@ class FindingsTest(testtools.TestCase):
     def test_disks_that_could_not_be_compared_are_said(self):
         """Before, it looked as if all were well."""
         inventory = listed(pool(model='good'), pool(B, model='good'))
-        found = fd.unchecked(
-            inventory, fd.models_of(inventory, ()),
+        found = findings.unchecked(
+            inventory, findings.models_of(inventory, ()),
             {'good': dataclasses.replace(GOOD, device={'model': 'INTEL'})},
             {'stor1': [activity.Disk('INTEL')]})
-        self.assert_one(fd.Level.NOTE, 'every disk of stor2, so', found)
+        self.assert_one(findings.Level.NOTE, 'every disk of stor2, so', found)
 
     @ddt.data((-30, 'comes 30 s in the future'), (-2, None), (10, None),
               (7200, 'No service of Cinder has sent a heartbeat for 2 h'))
     @ddt.unpack
     def test_clocks(self, seconds_ago, said):
-        found = fd.services(listed(services=[service(seconds_ago)]), NOW)
+        found = findings.services(listed(services=[service(seconds_ago)]), NOW)
         if said is None:
             self.assertEqual([], list(found))
         else:
-            self.assert_one(fd.Level.FAILURE, said, found)
+            self.assert_one(findings.Level.FAILURE, said, found)
 
     def test_a_service_that_is_down(self):
-        self.assert_one(fd.Level.WARNING, 'stor1@ssd is down', fd.services(
-            listed(services=[service(up=False)]), NOW))
+        self.assert_one(findings.Level.WARNING, 'stor1@ssd is down',
+                        findings.services(
+                            listed(services=[service(up=False)]), NOW))
 
     def test_a_cluster_is_down_with_the_last_of_its_services(self):
         its = [dataclasses.replace(service(up=False), host=host,
                                    cluster='c@ssd') for host in 'ab']
-        self.assertIn('c@ssd is down', [*fd.services(
+        self.assertIn('c@ssd is down', [*findings.services(
             listed(services=its), NOW)][0].text)
         its[1] = dataclasses.replace(its[1], up=True)
-        self.assertEqual([], [*fd.services(listed(services=its), NOW)])
+        self.assertEqual([], [*findings.services(listed(services=its), NOW)])
 
     @ddt.data((None, 'no observation yet'), (2000, '33.3 min old'),
               (-60, '60 s in the future'), (1700, None))
     @ddt.unpack
     def test_observation(self, age, said):
-        seen = None if age is None else cl.Cluster(
+        seen = None if age is None else Cluster(
             (), (), times.text(NOW - age))
-        found = list(fd.observation(seen, NOW, 1800))
+        found = list(findings.observation(seen, NOW, 1800))
         if said is None:
             self.assertEqual([], found)
         else:
-            self.assert_one(fd.Level.FAILURE, said, found)
+            self.assert_one(findings.Level.FAILURE, said, found)

@@ -6,7 +6,7 @@ import dataclasses
 import ddt
 
 from serifos import errors
-from serifos.facts import journal as jn
+from serifos.facts import journal
 from tests.unit.balancer import cloud
 from tests.unit.balancer.cloud import A
 from tests.unit.balancer import test_attached
@@ -241,7 +241,7 @@ class InUseTest(Case):
         balancer = dataclasses.replace(self.balancer, prove=prove)
         self.assertRaises(errors.NotLeading, balancer.round)
         self.rounds(6)
-        self.assertEqual((), jn.open_recoveries(self.entries()))
+        self.assertEqual((), journal.open_recoveries(self.entries()))
         self.assert_at_rest()
         self.assertEqual('available', self.cinder.volume(self.copy).status)
 

@@ -6,7 +6,7 @@ import dataclasses
 import ddt
 
 from serifos import errors
-from serifos.facts import inventory as inv
+from serifos.facts.inventory import PoolStats
 from tests.unit.balancer import cloud
 from tests.unit.balancer.cloud import A
 from tests.unit.balancer.cloud import B
@@ -87,6 +87,6 @@ class GroupTest(cloud.Case):
                             ('LVMVolumeDriver:h', None),
                             ('LVMVolumeDriver', None), ('RBD:h:vg', None),
                             (None, None)):
-            self.assertEqual(group, inv.PoolStats(
+            self.assertEqual(group, PoolStats(
                 A, 1.0, 1.0, capabilities={'location_info': said}
             ).volume_group)

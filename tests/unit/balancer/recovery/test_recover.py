@@ -6,8 +6,8 @@ import dataclasses
 import ddt
 
 from serifos import errors
-from serifos.facts import inventory as inv
-from serifos.facts import journal as jn
+from serifos.facts.inventory import PoolStats
+from serifos.facts import journal
 from serifos.files import documents
 from tests.unit.balancer import cloud
 from tests.unit.balancer.cloud import A
@@ -101,7 +101,7 @@ class CompletingTest(Case):
                       self.balancer.diagnose('u').sentence())
         found = self.recover()
         self.assert_at_rest(B if fault == 'half swapped' else A)
-        self.assertEqual((), jn.open_recoveries(self.entries()))
+        self.assertEqual((), journal.open_recoveries(self.entries()))
 
     def test_the_copy_gets_its_name_back_first(self):
         self.break_off('renamed')
@@ -160,7 +160,7 @@ class CompletingTest(Case):
             errors.InputError, self.balancer.recover, found)
         self.assertIn(f'volume-u is no longer on {A}', str(error))
         self.assertIn((B, f'volume-{T}'), self.cinder.lvs)
-        self.assertEqual((), jn.open_recoveries(self.entries()))
+        self.assertEqual((), journal.open_recoveries(self.entries()))
 
     def test_a_copy_that_is_used_between_diagnosis_and_recovery(self):
         self.break_off('not renamed')
@@ -169,7 +169,7 @@ class CompletingTest(Case):
         error = self.assertRaises(
             errors.InputError, self.balancer.recover, found)
         self.assertIn('no longer an idle copy', str(error))
-        self.assertEqual((), jn.open_recoveries(self.entries()))
+        self.assertEqual((), journal.open_recoveries(self.entries()))
 
     def test_a_volume_that_went_on_between_diagnosis_and_recovery(self):
         self.break_off('not renamed')
@@ -254,8 +254,8 @@ class InventoryTest(Case):
 
     def test_a_driver_that_lists_nothing_is_not_asked(self):
         self.cinder.pools = {
-            name: inv.PoolStats(name, 100.0, 100.0, backend_name='ssd',
-                                model='flat') for name in (A, B)}
+            name: PoolStats(name, 100.0, 100.0, backend_name='ssd',
+                            model='flat') for name in (A, B)}
         self.break_off('renamed')
         self.cinder.lists = False
         found = self.balancer.diagnose('u')

@@ -9,8 +9,8 @@ import ddt
 from serifos.balancer.moving import changes
 from serifos.balancer.recovery import recover
 from serifos import errors
-from serifos.facts import journal as jn
-from serifos.facts import servers as sv
+from serifos.facts import journal
+from serifos.facts.servers import NoCompute
 from serifos.facts import workload
 from tests.unit.balancer import cloud
 from tests.unit.balancer.cloud import A
@@ -70,7 +70,7 @@ class Case(test_attached.Case):
         self.assertEqual(copy is not None,
                          (B, f'volume-{COPY}') in self.cinder.lvs)
         self.assertEqual({}, self.cinder.swaps)
-        self.assertEqual((), jn.open_recoveries(self.entries()))
+        self.assertEqual((), journal.open_recoveries(self.entries()))
 
 
 @ddt.ddt
@@ -160,7 +160,7 @@ class KilledTest(Case):
         self.assertIn('virsh blockjob instance-s DEVICE --abort', cure)
 
     def test_without_a_nova_its_time_and_a_person_tell(self):
-        self.nova = sv.NoCompute('it is not configured')
+        self.nova = NoCompute('it is not configured')
         self.set(allow_attached=True)
         self.now += 60
         self.assertFalse(self.found().over)
@@ -498,7 +498,7 @@ class KilledTest(Case):
         self.cinder.swaps.clear()
         self.assertRaises(errors.InputError, self.balancer.recover, found)
         self.assertIsNotNone(self.cinder.volume(COPY))
-        self.assertEqual((), jn.open_recoveries(self.entries()))
+        self.assertEqual((), journal.open_recoveries(self.entries()))
 
     @ddt.data((OWN, 1, None), (OWN, 2, None), (None, 1, 'available'),
               (None, 2, 'available'))
@@ -619,7 +619,7 @@ class MovedTest(Case):
         self.assertIn((B, f'volume-{COPY}'), self.cinder.lvs)
         self.assertEqual([], [name for pool, name in self.cinder.lvs
                               if pool == A])
-        self.assertEqual((), jn.open_recoveries(self.entries()))
+        self.assertEqual((), journal.open_recoveries(self.entries()))
         self.assertEqual([], [each for each in self.balancer.observe(
             ).diagnoses if each.record.id == 'u'])
 

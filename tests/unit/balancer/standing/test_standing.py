@@ -7,20 +7,20 @@ import ddt
 import testtools
 
 from serifos.balancer import pace
-from serifos.balancer import settings as sg
+from serifos.balancer.settings import BalancerSettings
 from serifos.balancer.standing import of_plans
-from serifos.balancer.standing import status as st
-from serifos.facts import journal as jn
+from serifos.balancer.standing.status import Status
+from serifos.facts.journal import Entry
 from serifos.facts import times
 from tests.unit.database.plans_behaviour import DAY
 from tests.unit.database.plans_behaviour import NOW
 from tests.unit.database.plans_behaviour import plan
 
-SETTINGS = sg.BalancerSettings('/state', '/models', auto=True, settle_s=100.0)
+SETTINGS = BalancerSettings('/state', '/models', auto=True, settle_s=100.0)
 
 
 def entry(ago_s, kind, volume=None, **facts):
-    return jn.Entry.checked(
+    return Entry.checked(
         times.text(NOW - ago_s), kind,
         facts if volume is None else {'volume': volume, **facts})
 
@@ -36,7 +36,7 @@ def outcome(ago_s, result, volume='v'):
 
 
 def status(*entries, observed_at=NOW - 60, settings=SETTINGS):
-    return st.Status.of(settings, entries, observed_at, NOW)
+    return Status.of(settings, entries, observed_at, NOW)
 
 
 @ddt.ddt
@@ -66,8 +66,8 @@ class StatusTest(testtools.TestCase):
 
     def test_a_copy_is_as_fast_as_its_counters_say(self):
         entries = request(60, 'v', estimated_s=100.0), request(30, 'w')
-        seen = st.Status.of(SETTINGS, entries, NOW - 9, NOW,
-                            {'v': 0.05, 'w': 0.0})
+        seen = Status.of(SETTINGS, entries, NOW - 9, NOW,
+                         {'v': 0.05, 'w': 0.0})
         self.assertEqual(
             [('v', 140, 0.05, True), ('w', None, None, False)],
             [(each.volume, each.left_s, each.gib_per_s, each.measured)

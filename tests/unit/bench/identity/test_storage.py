@@ -4,7 +4,7 @@ import dataclasses
 
 import ddt
 from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import strategies
 import testtools
 
 from serifos.bench.identity import storage
@@ -12,7 +12,8 @@ from serifos.bench import lsblk
 
 SDB = lsblk.Node('/dev/sdb', 'disk', 100, 'LUN', 'beaf11', '0x6001405',
                  number='8:16')
-PARTS = st.tuples(st.integers(0, 9), st.one_of(st.none(), st.integers(1, 9)))
+PARTS = strategies.tuples(strategies.integers(0, 9), strategies.one_of(
+    strategies.none(), strategies.integers(1, 9)))
 
 
 def sdc(**changes):

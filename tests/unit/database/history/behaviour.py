@@ -6,14 +6,14 @@ from __future__ import annotations
 import threading
 
 import numpy as np
-import sqlalchemy as sa
+import sqlalchemy
 
 from serifos.database.history import slots
-from serifos.database.history import store as st
+from serifos.database.history.store import Store
 from serifos.database.history import tables
 from serifos import errors
-from serifos.facts import history as hs
-from tests.unit.telemetry import readings as rd
+from serifos.facts.history import Series
+from tests.unit.telemetry import readings
 
 BEGIN = 1_800_000_000
 HOUR, DAY = 3600, 86400
@@ -21,7 +21,7 @@ HOUR, DAY = 3600, 86400
 
 def done(volumes, begin, slots=5, iops=100.0, seen_s=60.0, step_s=60):
     """A series in which all volumes do the same; the nth n times as much."""
-    found = hs.Series.empty(volumes, begin, begin + slots * step_s, step_s)
+    found = Series.empty(volumes, begin, begin + slots * step_s, step_s)
     each = iops * np.arange(1, len(volumes) + 1) * seen_s
     found.sums[0] = seen_s
     for nth, share in enumerate((.5, .5, 2048, 2048, .001, .001), 1):
@@ -30,14 +30,14 @@ def done(volumes, begin, slots=5, iops=100.0, seen_s=60.0, step_s=60):
 
 
 def places(*volumes):
-    return [rd.place(volume) for volume in volumes]
+    return [readings.place(volume) for volume in volumes]
 
 
 class Behaviour:
     """The tests; who uses them has ``database``, empty when one begins."""
 
     def store(self, **others):
-        return st.Store(self.database, **others)
+        return Store(self.database, **others)
 
     def rounds(self, volumes, begin, count=1, store=None, **others):
         """Writes rounds of five minutes, one after another."""
@@ -108,7 +108,7 @@ class Behaviour:
         """Volume → when it was gone."""
         return self.database.run(lambda connection: {
             row.volume: row.gone_at for row in connection.execute(
-                sa.select(tables.VOLUMES))})
+                sqlalchemy.select(tables.VOLUMES))})
 
     def test_volumes_that_are_new_and_deleted(self):
         end = self.rounds('ab', BEGIN)
@@ -130,7 +130,7 @@ class Behaviour:
             end = self.rounds([f'c{nth}', 'b'], end, store=store)
         numbers = self.database.run(lambda connection: {
             row.volume: row.number for row in connection.execute(
-                sa.select(tables.VOLUMES))})
+                sqlalchemy.select(tables.VOLUMES))})
         self.assertNotIn('a', numbers)
         self.assertLess(max(numbers.values()), 7)
         self.assertEqual(len(numbers), len(set(numbers.values())))
@@ -233,13 +233,13 @@ class Behaviour:
         self.rounds('a', BEGIN)
 
         def upgrade(connection):
-            connection.execute(sa.text(
+            connection.execute(sqlalchemy.text(
                 f'ALTER TABLE {tables.VOLUMES.name} ADD zone VARCHAR(99)'))
         newer = self.store(schema=tables.Schema(2, {1: upgrade}))
         self.rounds('a', BEGIN + 300, store=newer)
         self.assert_iops([[100, 100]], BEGIN, 300, 'a', store=newer)
         self.assertEqual([(None,)], self.database.run(
-            lambda connection: connection.execute(sa.text(
+            lambda connection: connection.execute(sqlalchemy.text(
                 f'SELECT zone FROM {tables.VOLUMES.name}')).all()))
         for refused in (
                 self.store().until,

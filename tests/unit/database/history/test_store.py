@@ -10,17 +10,18 @@ import time
 import ddt
 import fixtures
 import hypothesis
-from hypothesis import strategies as hst
+from hypothesis import strategies
 import numpy as np
 import testtools
 
 from serifos.database import connection
 from serifos.database.history import packed
 from serifos.database.history import slots
-from serifos.database.history import store as st
+from serifos.database.history.store import Store
+from serifos.database.history.store import TIERS
 from serifos import errors
 from tests.unit import case
-from tests.unit.database.history import behaviour as bh
+from tests.unit.database.history import behaviour
 
 
 def _database(path):
@@ -30,10 +31,10 @@ def _database(path):
 
 def _write(path):
     """Writes round after round until it is killed."""
-    store = st.Store(_database(path))
+    store = Store(_database(path))
     volumes = [f'{n:04}' for n in range(1500)]
-    at = bh.BEGIN
-    while store.add(bh.done(volumes, at), store.until()):
+    at = behaviour.BEGIN
+    while store.add(behaviour.done(volumes, at), store.until()):
         at += 300
 
 
@@ -53,34 +54,36 @@ class Case(case.DirectoryCase):
 
 
 @ddt.ddt
-class StoreTest(bh.Behaviour, Case):
+class StoreTest(behaviour.Behaviour, Case):
 
     def test_reading_makes_nothing(self):
         self.assertEqual(0, self.store().until())
         self.assertTrue(np.isnan(self.store().read(
-            bh.places('a'), bh.BEGIN, bh.BEGIN + 60, 60).iops).all())
+            behaviour.places('a'), behaviour.BEGIN, behaviour.BEGIN + 60,
+            60).iops).all())
         self.assertFalse(self.path.exists())
-        self.rounds('a', bh.BEGIN)
+        self.rounds('a', behaviour.BEGIN)
         self.assertEqual(0o640, self.path.stat().st_mode & 0o777)
 
     def test_it_is_written_while_it_is_read(self):
         """A planner that reads for seconds keeps no round from ending."""
-        self.rounds('a', bh.BEGIN)
+        self.rounds('a', behaviour.BEGIN)
 
         def read(connection):
-            rows = st.TIERS[0].rows(connection, bh.BEGIN, bh.BEGIN + 300)
+            rows = TIERS[0].rows(connection, behaviour.BEGIN,
+                                 behaviour.BEGIN + 300)
             first = next(rows)
-            self.rounds('a', bh.BEGIN + 300)
+            self.rounds('a', behaviour.BEGIN + 300)
             return [first, *rows]
         began = time.monotonic()
         self.assertEqual(5, len(self.database.run(read)))
         self.assertLess(time.monotonic() - began, 10)
-        self.assert_iops([[100, 100]], bh.BEGIN, 300, 'a')
+        self.assert_iops([[100, 100]], behaviour.BEGIN, 300, 'a')
 
     def test_the_file_does_not_grow_once_it_is_full(self):
         store = self.store(tiers=(slots.Tier(60, 600), slots.Tier(300, 900)))
         volumes = [f'{n:04}' for n in range(1200)]
-        sizes, end = [], bh.BEGIN
+        sizes, end = [], behaviour.BEGIN
         for _ in range(6):
             end = self.rounds(volumes, end, 2, store)
             sizes.append(self.path.stat().st_size)
@@ -95,14 +98,14 @@ class StoreTest(bh.Behaviour, Case):
             before = self.store().until()
             writer = context.Process(target=_write, args=(self.path,))
             writer.start()
-            while self.store().until() < (before or bh.BEGIN) + 600:
+            while self.store().until() < (before or behaviour.BEGIN) + 600:
                 time.sleep(0.05)
             time.sleep(rng.uniform(0, 0.1))
             os.kill(writer.pid, signal.SIGKILL)
             writer.join()
             self.assertEqual([('ok',)], self.sql('PRAGMA integrity_check'))
             self.assertGreaterEqual(self.store().until(),
-                                    (before or bh.BEGIN) + 600)
+                                    (before or behaviour.BEGIN) + 600)
             (raw,), (five,), (hour,) = (
                 self.sql('SELECT sum(length(figures)) FROM '
                          'serifos_history_slots WHERE step_s = ?', step_s)[0]
@@ -122,8 +125,8 @@ class StoreTest(bh.Behaviour, Case):
             f'The history {self.path} is damaged ({why}); it is set aside as '
             f'{aside}, and a new one is begun.', str(error))
         self.assertTrue(aside.exists())
-        self.rounds('a', bh.BEGIN + 600)
-        self.assert_iops([[100]], bh.BEGIN + 600, 300, 'a')
+        self.rounds('a', behaviour.BEGIN + 600)
+        self.assert_iops([[100]], behaviour.BEGIN + 600, 300, 'a')
 
     def test_a_file_that_is_none(self):
         for number in range(2):
@@ -132,7 +135,7 @@ class StoreTest(bh.Behaviour, Case):
         self.assertEqual(2, len([*self.dir.iterdir()]))
 
     def test_a_page_that_is_none(self):
-        self.rounds('a', bh.BEGIN)
+        self.rounds('a', behaviour.BEGIN)
         with self.path.open('r+b') as file:
             file.seek(4096)
             file.write(b'x' * 4096)
@@ -140,14 +143,14 @@ class StoreTest(bh.Behaviour, Case):
                           self.store().until)
 
     def test_a_table_that_is_gone(self):
-        self.rounds('a', bh.BEGIN)
+        self.rounds('a', behaviour.BEGIN)
         self.sql('DROP TABLE serifos_history_slots')
         self.is_set_aside(
             'no such table: serifos_history_slots', lambda: self.rounds(
-                'a', bh.BEGIN + 300))
+                'a', behaviour.BEGIN + 300))
 
     def test_an_end_that_is_no_number(self):
-        self.rounds('a', bh.BEGIN)
+        self.rounds('a', behaviour.BEGIN)
         self.sql('UPDATE serifos_history SET until = ?', b'\xff')
         self.is_set_aside("one of its values is b'\\xff', not a whole number",
                           self.store().until)
@@ -155,19 +158,20 @@ class StoreTest(bh.Behaviour, Case):
     @ddt.data(b'x' * 31, 'x', 10 ** 12)
     def test_a_row_that_cannot_be_read_costs_itself(self, figures):
         log = self.useFixture(fixtures.FakeLogger())
-        self.rounds('a', bh.BEGIN)
-        self.rounds('a', bh.BEGIN + 300)
+        self.rounds('a', behaviour.BEGIN)
+        self.rounds('a', behaviour.BEGIN + 300)
         self.sql('UPDATE serifos_history_slots SET figures = ? WHERE step_s '
-                 '= 300 AND begin = ?', figures, bh.BEGIN)
-        self.assert_iops([[np.nan, 100]], bh.BEGIN, 300, 'a')
+                 '= 300 AND begin = ?', figures, behaviour.BEGIN)
+        self.assert_iops([[np.nan, 100]], behaviour.BEGIN, 300, 'a')
         self.assertIn('delete that row', log.output)
 
 
 @ddt.ddt
 class PackedTest(testtools.TestCase):
 
-    @hypothesis.given(hst.lists(hst.integers(0, packed.PART - 1),
-                                unique=True), hst.integers(0, 999))
+    @hypothesis.given(strategies.lists(strategies.integers(0, packed.PART - 1),
+                                       unique=True),
+                      strategies.integers(0, 999))
     def test_what_is_packed_is_unpacked(self, places, seed):
         figures = np.random.default_rng(seed).random(
             (7, len(places))).astype(np.float32)
@@ -179,8 +183,8 @@ class PackedTest(testtools.TestCase):
         np.testing.assert_array_equal(np.array(places)[seen], found)
         np.testing.assert_array_equal(figures[:, seen], known)
 
-    @hypothesis.given(hst.lists(hst.lists(
-        hst.integers(0, packed.PART - 1), unique=True), max_size=4))
+    @hypothesis.given(strategies.lists(strategies.lists(
+        strategies.integers(0, packed.PART - 1), unique=True), max_size=4))
     def test_what_is_added_is_the_sum(self, parts):
         data, total = None, np.zeros((7, packed.PART))
         for places in parts:

@@ -8,13 +8,14 @@ import json
 import ddt
 from hypothesis import given
 from hypothesis import settings
-from hypothesis import strategies as st
+from hypothesis import strategies
 import testtools
 
 from serifos import errors
 from serifos.facts.seen import distribution
 
-_TIMES = st.lists(st.floats(0.01, 1e9), min_size=1, max_size=60)
+_TIMES = strategies.lists(strategies.floats(0.01, 1e9), min_size=1,
+                          max_size=60)
 
 
 def of(times):

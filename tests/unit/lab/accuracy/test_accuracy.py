@@ -10,7 +10,7 @@ import testtools
 from serifos.design import stopping
 from serifos.lab.accuracy import accuracy
 from serifos.lab.accuracy import page
-from serifos.lab.accuracy import runs as ar
+from serifos.lab.accuracy import runs
 from serifos.lab.sim import devices
 from serifos.model import fit
 from serifos.model import fit_runs
@@ -43,7 +43,7 @@ class DevicesTest(testtools.TestCase):
 
 @functools.cache
 def measured():
-    return ar.measured(devices.CACHED, SMALL.runs, SMALL.tests, SMALL.seed)
+    return runs.measured(devices.CACHED, SMALL.runs, SMALL.tests, SMALL.seed)
 
 
 class ScoreTest(testtools.TestCase):
@@ -73,7 +73,7 @@ class ScoreTest(testtools.TestCase):
             s.count for s in self.device.tests['wide']])
 
     def test_workloads_think_and_none_is_idle(self):
-        some, each = (self.device.tests[name] for name in ar.THINKING)
+        some, each = (self.device.tests[name] for name in runs.THINKING)
         self.assertTrue(all(w.think_time_us for s in each
                             for w in s.workloads))
         self.assertEqual({False, True}, {
@@ -86,7 +86,7 @@ class ScoreTest(testtools.TestCase):
         faster = [dataclasses.replace(s, seen=tuple(
             {**saw, 'iops': 2.0 * saw['iops'], 'latency_us': 600.0}
             for saw in s.seen)) for s in its[1:]]
-        found = ar.moved(its, faster)
+        found = runs.moved(its, faster)
         self.assertEqual([s.seen for s in its[1:]],
                          [s.seen for s in found])
         self.assertEqual(
@@ -94,7 +94,7 @@ class ScoreTest(testtools.TestCase):
              for s in its[1:]],
             [[w.outstanding for w in s.tenants] for s in found])
         self.assertEqual(
-            [s.tenants for s in ar.moved(its, its)],
+            [s.tenants for s in runs.moved(its, its)],
             [tuple(dataclasses.replace(w, think_time_us=0.0)
                    for w in s.tenants) for s in its])
 
@@ -106,10 +106,10 @@ class ScoreTest(testtools.TestCase):
                 dataclasses.replace(SMALL, kinds=('outstanding',)),
                 lambda title, function, items: map(function, items)
                 if title.startswith('Fitting') else several)
-            self.assertEqual({moved}, {ar.MOVED in s.tenants
+            self.assertEqual({moved}, {runs.MOVED in s.tenants
                                        for s in scores})
             row = page.tenants(scores).rows[0]
-            self.assertIs(moved, row[2 + len(ar.TESTS)] is not None)
+            self.assertIs(moved, row[2 + len(runs.TESTS)] is not None)
 
     def test_a_score_is_that_of_the_model(self):
         found = accuracy.scored((self.device, 'outstanding', '20'))
@@ -124,8 +124,8 @@ class ScoreTest(testtools.TestCase):
             found.errors['paper'])
         self.assertTrue(0 < found.coverage <= 1)
         self.assertTrue(0 < found.errors['p99'] < 1)
-        self.assertEqual(set(ar.TESTS), set(found.covered))
-        self.assertEqual(set(ar.TESTS), set(found.tenants))
+        self.assertEqual(set(runs.TESTS), set(found.covered))
+        self.assertEqual(set(runs.TESTS), set(found.tenants))
         self.assertIsNone(found.tenants_covered['paper'])
         self.assertEqual(0, found.falls)  # no coefficient is negative
 

@@ -5,8 +5,8 @@ import json
 
 import numpy as np
 
-from serifos.facts import cluster as cl
-from serifos.lab.backtest import rates as rt
+from serifos.facts.cluster import Pool
+from serifos.lab.backtest.rates import Rates
 
 BEGIN, STEP_S = 1736726400.0, 300.0
 
@@ -36,11 +36,11 @@ def series(rates, kib=64.0, writes=0.3, step_s=STEP_S):
     rates = np.array(rates, float)
     values = np.stack([rates * (1 - writes), rates * writes, rates * kib,
                        rates, np.full_like(rates, np.nan)], axis=2)
-    return rt.Rates(BEGIN, step_s, tuple(
+    return Rates(BEGIN, step_s, tuple(
         f'v{i}' for i in range(len(rates))), values)
 
 
 def pools(number, gib=1000.0, model='FAST'):
-    return tuple(cl.Pool(f'h{i}@sim#sim', model=model, total_gib=gib,
-                         free_gib=gib, backend_name='sim')
+    return tuple(Pool(f'h{i}@sim#sim', model=model, total_gib=gib,
+                      free_gib=gib, backend_name='sim')
                  for i in range(number))

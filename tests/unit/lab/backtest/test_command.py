@@ -3,18 +3,19 @@
 
 import json
 
-from serifos.facts import cluster as cl
+from serifos.facts.cluster import Cluster
+from serifos.facts.cluster import Volume
 from serifos.files import documents
 from tests.unit import case
 from tests.unit.cmd import command
-from tests.unit.lab.backtest import histories as hs
+from tests.unit.lab.backtest import histories
 
 
 class BacktestTest(case.DirectoryCase):
 
     def setUp(self):
         super().setUp()
-        self.models = hs.models(self.dir / 'models', 'FAST')
+        self.models = histories.models(self.dir / 'models', 'FAST')
         self.week = self.dir / 'week.csv.gz'
         code, _, err = command.simulate(
             'week', '--volumes', 12, '--days', 2, '--step', 1800, '--out',
@@ -55,9 +56,9 @@ class BacktestTest(case.DirectoryCase):
         self.assertEqual(1, len(json.loads(text)['policies']))
 
     def test_the_pools_of_a_cluster(self):
-        pools = hs.pools(3, 4000.0)
+        pools = histories.pools(3, 4000.0)
         path = self.dir / 'cluster.json'
-        documents.write_cluster(path, cl.Cluster(pools, (cl.Volume(
+        documents.write_cluster(path, Cluster(pools, (Volume(
             'volume-00001', pools[2].name, 100.0),)))
         code, text, err = self.backtest(
             '--cluster', path, '--policy', 'stay', '--policy', 'cinder',

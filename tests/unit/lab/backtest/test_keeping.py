@@ -13,7 +13,7 @@ from serifos.database.history import store
 from serifos import errors
 from serifos.facts import activity
 from serifos.lab.backtest import keeping
-from serifos.lab.backtest import rates as rt
+from serifos.lab.backtest.rates import Rates
 from serifos.lab.backtest import weeks
 from tests.unit import case
 from tests.unit.cmd import command
@@ -37,8 +37,8 @@ class KeepingTest(case.DirectoryCase):
         series.values[2, 7] = 0
         path = keeping.keep(series, self.dir / 'new', 4000)
         self.assertEqual(self.dir / 'new' / 'history.sqlite', path)
-        hours = rt.Rates(series.begin, 3600, series.volumes,
-                         series.values.reshape(3, 48, 2, -1))
+        hours = Rates(series.begin, 3600, series.volumes,
+                      series.values.reshape(3, 48, 2, -1))
         found = self.read(series, 3600)
         seen = ~np.isnan(hours.values[..., 0])
         np.testing.assert_array_equal(1800 * seen.sum(2).T, found.seconds)

@@ -7,19 +7,20 @@ import ddt
 import numpy as np
 
 from serifos import errors
-from serifos.facts import cluster as cl
+from serifos.facts.cluster import Cluster
+from serifos.facts.cluster import Volume
 from serifos.lab.backtest import cases
 from serifos.lab.backtest import csv_history
 from serifos.lab.backtest import replay
 from tests.unit import case
-from tests.unit.lab.backtest import histories as hs
+from tests.unit.lab.backtest import histories
 
 HOUR, DAY = 12, 288  # slots
 HOT, COLD = 5000.0, 5.0
 
 
 def history(rates, size_gib=20.0, **how):
-    series = hs.series(rates, **how)
+    series = histories.series(rates, **how)
     return csv_history.History(
         series, dict.fromkeys(series.volumes, size_gib))
 
@@ -35,7 +36,7 @@ class ReplayTest(case.DirectoryCase):
 
     def scores(self, of, *policies, **asked):
         made = cases.made(cases.Asked(**{
-            'models_dir': str(hs.models(self.dir / 'models', 'FAST')),
+            'models_dir': str(histories.models(self.dir / 'models', 'FAST')),
             'policies': policies, 'pools': 2, 'drift': 0.0,
             'config_files': [], **asked}), of)
         return [replay.run(each) for each in made]
@@ -125,7 +126,7 @@ class ReplayTest(case.DirectoryCase):
         of = history(np.full((6, DAY), COLD), 100.0)
         of = dataclasses.replace(
             of, size_gib={**of.size_gib, 'v0': 600.0}, steps={'v0': [
-                (hs.BEGIN + 3600 * hour, 100.0 + 25 * hour)
+                (histories.BEGIN + 3600 * hour, 100.0 + 25 * hour)
                 for hour in range(21)]})
         cramped, moved = self.scores(
             of, 'relieve', 'relieve:capacity_horizon=36000', pool_gib=700.0)
@@ -179,7 +180,7 @@ class ReplayTest(case.DirectoryCase):
         self.assertEqual('relieve, what if', then.policy)
 
     def test_a_pool_less_and_another_model(self):
-        hs.models(self.dir / 'models', 'SSD1')
+        histories.models(self.dir / 'models', 'SSD1')
         now, then = self.scores(
             steady(3, 3, HOUR * 3), 'cinder', pools=3, remove=[
                 'host3@sim#sim'], days=0.125,
@@ -189,19 +190,19 @@ class ReplayTest(case.DirectoryCase):
 
     def test_zones_of_a_cluster_are_kept(self):
         pools = [dataclasses.replace(pool, zone=zone) for pool, zone
-                 in zip(hs.pools(2), ('north', 'south'))]
+                 in zip(histories.pools(2), ('north', 'south'))]
         of = steady(5, 5, DAY)
-        apart, near = (self.scores(of, 'relieve', cluster=cl.Cluster(
-            tuple(each), tuple(cl.Volume(volume, each[0].name, 20.0)
+        apart, near = (self.scores(of, 'relieve', cluster=Cluster(
+            tuple(each), tuple(Volume(volume, each[0].name, 20.0)
                                for volume in of.series.volumes)))[0]
-            for each in (pools, hs.pools(2)))
+            for each in (pools, histories.pools(2)))
         self.assertEqual(0, apart.moves)
         self.assertTrue(near.moves)
 
     def test_a_history_keeps_its_last_days_and_fills_gaps(self):
         nan = np.nan
-        series = hs.series([[1, nan, 3, nan, 5, nan], [nan] * 6,
-                            [nan, nan, nan, nan, 7, 8]], step_s=3600)
+        series = histories.series([[1, nan, 3, nan, 5, nan], [nan] * 6,
+                                   [nan, nan, nan, nan, 7, 8]], step_s=3600)
         found = replay.prepared(series, 5 / 24)
         self.assertEqual(('v0', 'v2'), found.volumes)
         np.testing.assert_allclose(

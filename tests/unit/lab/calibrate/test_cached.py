@@ -8,7 +8,7 @@ import ddt
 import numpy as np
 import testtools
 
-from serifos.facts import dataset as ds
+from serifos.facts.dataset import Dataset
 from serifos.lab.calibrate import calibrate
 from serifos.lab.calibrate import scenarios
 from tests.unit.model.queueing.cached import reads
@@ -19,7 +19,7 @@ _GIVEN = {'stations': 2.0, 'alpha': 0.05}
 
 
 def dataset(runs, gib=100.0):
-    return ds.Dataset(dataclasses.replace(
+    return Dataset(dataclasses.replace(
         samples.HEADER, device={**samples.HEADER.device, 'size_gib': gib}),
         tuple(runs))
 

@@ -5,7 +5,7 @@ import json
 
 import ddt
 
-from serifos.facts import dataset as ds
+from serifos.facts.dataset import Dataset
 from serifos.files import documents
 from tests.unit.cmd import command
 from tests.unit.cmd import test_model_commands
@@ -50,7 +50,7 @@ class CalibrateTest(test_model_commands.ModelCase):
         self.assertEqual((0, False), (code, 'r2' in shown))
 
     def test_distributions_tell_hits_from_misses(self):
-        path = samples.write(self.dir / 'cache.jsonl', ds.Dataset(
+        path = samples.write(self.dir / 'cache.jsonl', Dataset(
             samples.HEADER, test_cached.stepping().data.samples))
         page = self.dir / 'page.html'
         code, out, err = command.model(
@@ -114,7 +114,7 @@ class CalibrateTest(test_model_commands.ModelCase):
             header = dataclasses.replace(dataset.header, device={
                 **dataset.header.device, 'size_gib': gib})
             paths.append(samples.write(
-                self.dir / f'of-{gib}.jsonl', ds.Dataset(header, tuple(
+                self.dir / f'of-{gib}.jsonl', Dataset(header, tuple(
                     dataclasses.replace(sample, workloads=tuple(
                         dataclasses.replace(
                             w, think_time_us=0.0 if nth % 4 else 1e9)

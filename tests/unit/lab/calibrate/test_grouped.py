@@ -4,7 +4,7 @@ import ddt
 import numpy as np
 import testtools
 
-from serifos.facts import workload as wl
+from serifos.facts.workload import Workload
 from serifos.lab.calibrate import calibrate
 from serifos.lab.calibrate import grouped
 from serifos.model.queueing import predict as queueing
@@ -31,7 +31,7 @@ class RowsTest(testtools.TestCase):
 
     def test_the_group_that_is_off_is_the_one_that_says_so(self):
         truth = queueing.from_parameters('queueing', test_scenarios.TRUTH)
-        runs = [[wl.Workload(w, kib, q), wl.Workload(w, kib, q)]
+        runs = [[Workload(w, kib, q), Workload(w, kib, q)]
                 for w in (0, 100) for kib in (4, 16, 64) for q in (1, 8, 32)]
         data = calibrate.runs([samples.dataset(runs, lambda run: (
             truth.predict(samples.load(run))
@@ -49,11 +49,11 @@ class RowsTest(testtools.TestCase):
 
     def test_a_request_is_as_large_as_those_outstanding_in_the_mean(self):
         data = calibrate.runs([test_scenarios.measured([
-            [wl.Workload(25, 4, 3 * n), wl.Workload(50, 64, n)]
+            [Workload(25, 4, 3 * n), Workload(50, 64, n)]
             for n in range(1, 7)])])
         np.testing.assert_allclose(data.request_kib, 19)
 
     def test_requests_of_one_size_are_one_group(self):
         data = calibrate.runs([test_scenarios.measured([
-            [wl.Workload(30, 4, q)] for q in np.arange(1, 9) / 7])])
+            [Workload(30, 4, q)] for q in np.arange(1, 9) / 7])])
         self.assertEqual([4.0], np.unique(data.request_kib).tolist())

@@ -9,7 +9,7 @@ import pathlib
 import ddt
 from hypothesis import given
 from hypothesis import settings
-from hypothesis import strategies as st
+from hypothesis import strategies
 import numpy as np
 import testtools
 
@@ -20,9 +20,10 @@ from tests.unit import papers
 ORACLE = json.loads(pathlib.Path(
     papers.__file__).with_name('line_solver.json').read_text())
 
-_TIMES = st.floats(0, 1000).map(lambda us: round(us, 3))
-_NETWORKS = st.lists(
-    st.tuples(_TIMES, st.lists(st.integers(1, 9), min_size=1, max_size=4)),
+_TIMES = strategies.floats(0, 1000).map(lambda us: round(us, 3))
+_NETWORKS = strategies.lists(
+    strategies.tuples(_TIMES, strategies.lists(strategies.integers(1, 9),
+                                               min_size=1, max_size=4)),
     min_size=1, max_size=3).filter(lambda net: any(us for us, _ in net))
 
 
@@ -58,7 +59,7 @@ class SolveTest(testtools.TestCase):
                 rtol=1e-9)
 
     @settings(max_examples=25, deadline=None)
-    @given(_NETWORKS, st.integers(1, 5))
+    @given(_NETWORKS, strategies.integers(1, 5))
     def test_it_equals_the_sum_over_all_states(self, net, clients):
         stations = [network.Station('s', us, tuple(map(float, speeds)))
                     for us, speeds in net]
@@ -93,7 +94,7 @@ class SolveTest(testtools.TestCase):
 class PairTest(testtools.TestCase):
 
     @settings(max_examples=30, deadline=None)
-    @given(_TIMES, _TIMES, _TIMES, _TIMES, st.integers(1, 40))
+    @given(_TIMES, _TIMES, _TIMES, _TIMES, strategies.integers(1, 40))
     def test_it_equals_the_convolution(self, a1, b1, a2, b2, clients):
         if a1 + b1 + a2 + b2 == 0:
             self.assertEqual(
@@ -106,8 +107,8 @@ class PairTest(testtools.TestCase):
             clients, a1, b1, a2, b2) / found, places=9)
 
     @settings(max_examples=25, deadline=None)
-    @given(st.lists(st.tuples(
-        st.floats(0.01, 2000), _TIMES, _TIMES, _TIMES, _TIMES),
+    @given(strategies.lists(strategies.tuples(
+        strategies.floats(0.01, 2000), _TIMES, _TIMES, _TIMES, _TIMES),
         min_size=1, max_size=8))
     def test_many_at_once_are_the_same(self, networks):
         np.testing.assert_allclose(
@@ -116,8 +117,8 @@ class PairTest(testtools.TestCase):
             rtol=1e-12)
 
     @settings(max_examples=30, deadline=None)
-    @given(_TIMES, _TIMES, _TIMES, _TIMES, st.floats(0.05, 3000),
-           st.floats(1, 2))
+    @given(_TIMES, _TIMES, _TIMES, _TIMES, strategies.floats(0.05, 3000),
+           strategies.floats(1, 2))
     def test_more_clients_never_wait_less(self, a1, b1, a2, b2, few, more):
         was, now = (two_stations.response_us(clients, a1, b1, a2, b2)
                     for clients in (few, few * more))

@@ -8,7 +8,7 @@ import testtools
 
 from serifos.design import d_optimal
 from serifos import errors
-from serifos.facts import workload as wl
+from serifos.facts.workload import Workload
 from serifos.lab.calibrate import calibrate
 from serifos.lab.calibrate import scenarios
 from serifos.model.queueing import predict as queueing
@@ -39,7 +39,7 @@ class RunsTest(testtools.TestCase):
     def test_sizes_of_file_sets_enter_logarithmically(self):
         truth = {'stations': {'cache': {'sequential_write': {
             'us_per_client_kib': 0.5, 'us_ln_gib': 30.0, 'us': 20.0}}}}
-        runs = [[wl.Workload(100, kib, q, 0)] for kib in (4, 16, 64)
+        runs = [[Workload(100, kib, q, 0)] for kib in (4, 16, 64)
                 for q in (1, 8, 32)]
         sets = [measured(runs, truth, gib) for gib in (5, 40, 160)]
         found = calibrate.runs(sets)
@@ -84,7 +84,7 @@ class ScenariosTest(testtools.TestCase):
         self.assertLess(max(row.mean for row in rows[3:]), 0.1)
 
     def test_single_workloads_say_nothing_of_volumes(self):
-        runs = [[wl.Workload(w, kib, q)] for w in (0, 100)
+        runs = [[Workload(w, kib, q)] for w in (0, 100)
                 for kib in (4, 16, 64) for q in (1, 8, 32)]
         names = [row.name for row in scenarios.scenarios(
             calibrate.runs([measured(runs)]), _GIVEN)]
@@ -110,7 +110,7 @@ class ShapesTest(testtools.TestCase):
     def test_the_thinnest_runs_tell_the_shape(self):
         def sample(shape, iodepth):
             return dataclasses.replace(
-                measured([[wl.Workload(0, 4, iodepth)]]).samples[0], seen=({
+                measured([[Workload(0, 4, iodepth)]]).samples[0], seen=({
                     'read_latency_us': 100.0,
                     'read_p99_us': 100 * stats.gamma.ppf(.99, shape) / shape,
                 },))
@@ -121,7 +121,7 @@ class ShapesTest(testtools.TestCase):
     def test_a_constant_and_a_wild_time_have_a_shape_too(self):
         for p99, end in ((100.0, 1e3), (1e6, 0.2)):
             sample = dataclasses.replace(
-                measured([[wl.Workload(0, 4, 1)]]).samples[0],
+                measured([[Workload(0, 4, 1)]]).samples[0],
                 seen=({'read_latency_us': 100.0, 'read_p99_us': p99},))
             self.assertEqual({'read': end}, scenarios.shapes([sample]))
 

@@ -3,14 +3,14 @@
 import testtools
 
 from serifos import errors
-from serifos.facts import dataset as ds
-from serifos.facts import workload as wl
+from serifos.facts.dataset import Sample
+from serifos.facts.workload import Workload
 from serifos.lab.compare import as_one
 
 
 def run(*seen, **others):
-    return ds.Sample(
-        tuple(wl.Workload(25.0, 16.0, float(2 + i))
+    return Sample(
+        tuple(Workload(25.0, 16.0, float(2 + i))
               for i in range(len(seen))), 100.0, seen=seen, **others)
 
 
@@ -24,7 +24,7 @@ class AsOneTest(testtools.TestCase):
             {'iops': 200.0, 'read_iops': 100.0, 'write_iops': 100.0,
              'latency_us': 500.0, 'read_latency_us': 300.0,
              'write_latency_us': 700.0, 'read_p99_us': 900.0}))
-        self.assertEqual((wl.Workload(25.0, 16.0, 5.0),), found.workloads)
+        self.assertEqual((Workload(25.0, 16.0, 5.0),), found.workloads)
         self.assertEqual({
             'iops': 600.0, 'read_iops': 400.0, 'write_iops': 200.0,
             'latency_us': 300.0, 'read_latency_us': 150.0,
@@ -53,9 +53,9 @@ class AsOneTest(testtools.TestCase):
         self.assertEqual((100.0, 2), (found.latency_us, found.round))
 
     def test_unlike_workloads_are_refused(self):
-        for other in (wl.Workload(75.0, 16.0), wl.Workload(25.0, 4.0),
-                      wl.Workload(25.0, 16.0, think_time_us=10.0)):
+        for other in (Workload(75.0, 16.0), Workload(25.0, 4.0),
+                      Workload(25.0, 16.0, think_time_us=10.0)):
             with testtools.ExpectedException(
                     errors.InputError, '.*is not one workload on several'):
-                as_one.as_one(ds.Sample(
-                    (wl.Workload(25.0, 16.0), other), 100.0))
+                as_one.as_one(Sample(
+                    (Workload(25.0, 16.0), other), 100.0))

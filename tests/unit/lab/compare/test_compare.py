@@ -4,13 +4,13 @@
 import ddt
 from hypothesis import given
 from hypothesis import settings
-from hypothesis import strategies as st
+from hypothesis import strategies
 import numpy as np
 import testtools
 
 from serifos.design import d_optimal
 from serifos import errors
-from serifos.facts import workload as wl
+from serifos.facts.workload import Workload
 from serifos.lab.compare import compare
 from serifos.lab.regression import inputs
 from serifos.model import fit_runs
@@ -51,7 +51,7 @@ class PartsTest(testtools.TestCase):
             self.assertTrue(0.1 <= share <= 0.25, share)
 
     @settings(max_examples=15, deadline=None)
-    @given(st.integers(0, 99), st.floats(0.05, 0.5))
+    @given(strategies.integers(0, 99), strategies.floats(0.05, 0.5))
     def test_no_run_is_on_two_sides(self, seed, share):
         parts = compare.parts(DATA, seed, share)
         unseen = set(np.concatenate([*parts.tested.values()]))
@@ -70,14 +70,14 @@ class PartsTest(testtools.TestCase):
             data.keys[i] for i in parts.training})
 
     def test_a_range_without_an_edge_has_none(self):
-        data = runs_of([(wl.Workload(w, 8, q),)
+        data = runs_of([(Workload(w, 8, q),)
                         for w in range(0, 100, 10) for q in (1, 2, 4)])
         self.assertEqual([compare.INSIDE], [*compare.parts(data).tested])
 
     def test_an_edge_of_many_equal_runs_is_none(self):
         # A third of the runs has the smallest block: leaving them out would
         # tell of another dataset.
-        data = runs_of([(wl.Workload(w, s),) for w in range(0, 100, 10)
+        data = runs_of([(Workload(w, s),) for w in range(0, 100, 10)
                         for s in (4, 64, 65)])
         self.assertEqual([compare.INSIDE], [*compare.parts(data).tested])
 

@@ -3,13 +3,13 @@
 import dataclasses
 import json
 
-from serifos.facts import workload as wl
+from serifos.facts.workload import Workload
 from tests.unit.cmd import test_model_commands as commands
 from tests.unit import samples
 
 
 def run(write_pct, block_kib, iodepth, number=1):
-    return (wl.Workload(write_pct, block_kib, iodepth),) * number
+    return (Workload(write_pct, block_kib, iodepth),) * number
 
 
 SMALL = [run(w, s, q) for w in (0, 50, 100) for s in (4, 8)

@@ -10,8 +10,11 @@ import numpy as np
 import testtools
 
 from serifos import errors
-from serifos.facts import dataset as ds
-from serifos.facts import workload as wl
+from serifos.facts.dataset import Condition
+from serifos.facts.dataset import Dataset
+from serifos.facts.dataset import Sample
+from serifos.facts.workload import Load
+from serifos.facts.workload import Workload
 from serifos.files import documents
 from serifos.lab.compare import compare
 from serifos.lab.regression import inputs
@@ -36,18 +39,18 @@ def latency(run, condition):
 
 def sample(run, condition):
     value = latency(run, condition)
-    return ds.Sample(run, value, value, condition=condition,
-                     seen=({'latency_us': value},))
+    return Sample(run, value, value, condition=condition,
+                  seen=({'latency_us': value},))
 
 
 def dataset(sizes=(1.0, 2.0, 8.0), schedulers=('mq-deadline', 'none')):
     """108 runs: 6 sizes of blocks, 3 shares of writes, all conditions."""
-    runs = [(wl.Workload(w, s),) for w in (0, 50, 100)
+    runs = [(Workload(w, s),) for w in (0, 50, 100)
             for s in (4, 8, 16, 32, 64, 128)]
-    found = [sample(run, ds.Condition(size, name)) for run in runs
+    found = [sample(run, Condition(size, name)) for run in runs
              for size in sizes for name in schedulers]
     order = np.random.default_rng(0).permutation(len(found))
-    return ds.Dataset(samples.HEADER, tuple(found[i] for i in order))
+    return Dataset(samples.HEADER, tuple(found[i] for i in order))
 
 
 @functools.cache
@@ -80,7 +83,7 @@ class InputsTest(testtools.TestCase):
 
     @ddt.data(*SETTINGS)
     def test_a_model_predicts_for_the_one_that_it_names(self, kind):
-        load = wl.Load.of(wl.Workload(50, 32))
+        load = Load.of(Workload(50, 32))
         self.assertEqual({'file_set_gib': 8.0, 'scheduler': 0.0},
                          parameters(kind)['at'])
         for at, expected in (((8.0, 0.0), 1220), ((8.0, 1.0), 2720),
@@ -90,7 +93,7 @@ class InputsTest(testtools.TestCase):
             self.assertAlmostEqual(1, its.predict(load) / expected, delta=0.1)
             self.assertAlmostEqual(
                 its.predict(load), its.many(np.array([load.vector]))[0], 9)
-            self.assertEqual(0, its.predict(wl.Load()))
+            self.assertEqual(0, its.predict(Load()))
 
     @ddt.data(*SETTINGS)
     def test_it_says_so_to_people(self, kind):
@@ -103,8 +106,8 @@ class InputsTest(testtools.TestCase):
     @ddt.data(*SETTINGS)
     def test_what_does_not_vary_changes_nothing(self, kind):
         same = dataset((2.0,), ('none',))
-        without = ds.Dataset(same.header, tuple(
-            dataclasses.replace(s, condition=ds.Condition())
+        without = Dataset(same.header, tuple(
+            dataclasses.replace(s, condition=Condition())
             for s in same.samples))
         found = [held_out.parameters(kind, fit_runs.runs(one.samples),
                                      SETTINGS[kind])
@@ -149,7 +152,7 @@ class ModelTest(case.DirectoryCase):
     def test_it_is_the_same_from_its_file(self):
         path = self.dir / 'x.json'
         path.write_text(json.dumps(self.model.to_json()))
-        load = wl.Load.of(wl.Workload(50, 32))
+        load = Load.of(Workload(50, 32))
         self.assertEqual(self.model.predict(load),
                          documents.read_model(path).predict(load))
 

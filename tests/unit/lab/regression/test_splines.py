@@ -10,14 +10,16 @@ import warnings
 import ddt
 from hypothesis import given
 from hypothesis import settings
-from hypothesis import strategies as st
+from hypothesis import strategies
 import numpy as np
 import testtools
 
 from serifos.design import d_optimal
 from serifos import errors
-from serifos.facts import dataset as ds
-from serifos.facts import workload as wl
+from serifos.facts.dataset import Dataset
+from serifos.facts.dataset import FIGURES
+from serifos.facts.dataset import Sample
+from serifos.facts.workload import Workload
 from serifos.lab.regression import hinge_search
 from serifos.lab.regression import inputs
 from serifos.lab.regression import lrm
@@ -294,7 +296,7 @@ class PredictorTest(testtools.TestCase):
         predictor = kinds.predictor(
             kind, _parameters(kind, tuple(given_.items())))
 
-        @given(st.lists(samples.workloads(), max_size=12))
+        @given(strategies.lists(samples.workloads(), max_size=12))
         @settings(max_examples=40, deadline=None)
         def check(run):
             load = samples.load(run)
@@ -331,7 +333,7 @@ class PredictorTest(testtools.TestCase):
              ('term 2', '3.2 max(0, block_kib - 16) max(0, 4 - count)')],
             predictor.lines())
         self.assertEqual(1, predictor.terms)
-        run = [wl.Workload(0, 20)] * 3
+        run = [Workload(0, 20)] * 3
         self.assertAlmostEqual(113.4 + 3.2 * 4 * 1,
                                predictor.predict(samples.load(run)))
 
@@ -392,8 +394,8 @@ class FitTest(testtools.TestCase):
     @ddt.data(*kinds_with_settings)
     @ddt.unpack
     def test_degenerate_runs(self, kind, given_):
-        one = wl.Workload(30, 16)
-        line = [[wl.Workload(10 * i, 4 * i, i + 1)] for i in range(1, 9)]
+        one = Workload(30, 16)
+        line = [[Workload(10 * i, 4 * i, i + 1)] for i in range(1, 9)]
         for runs in ([[one]] * 6, [[one] * n for n in range(1, 7)],
                      _RUNS[:6], _RUNS[:6] * 3, line, [*_RUNS[:1]]):
             loads = [samples.load(run) for run in runs]
@@ -410,10 +412,10 @@ class FitTest(testtools.TestCase):
 
     @ddt.data('lrm', 'mars')
     def test_every_figure_is_fitted(self, kind):
-        dataset = ds.Dataset(samples.HEADER, tuple(
+        dataset = Dataset(samples.HEADER, tuple(
             _measured(run) for run in _RUNS))
         load = dataset.samples[0].workloads
-        for i, predicts in enumerate(ds.FIGURES):
+        for i, predicts in enumerate(FIGURES):
             model = fit.fit(dataset, kind, predicts=predicts)
             self.assertEqual((kind, predicts), (model.kind, model.predicts))
             self.assertLess(model.quality['mre_of_fit'], 0.25)
@@ -422,7 +424,7 @@ class FitTest(testtools.TestCase):
                                 - 1), 0.25)
 
     def test_inputs_that_never_change_are_left_out(self):
-        loads = [samples.load([wl.Workload(50, 4 * n)]) for n in range(1, 30)]
+        loads = [samples.load([Workload(50, 4 * n)]) for n in range(1, 30)]
         y = np.array([90 + 2 * load.sum_block_kib for load in loads])
         for kind in ('lrm', 'mars'):
             predictor = kinds.predictor(kind, kinds.of(kind).fit(loads, y, {}))
@@ -430,7 +432,7 @@ class FitTest(testtools.TestCase):
                                 for _, formula in predictor.lines()[1:]))
             self.assertAlmostEqual(
                 90 + 2 * 33, predictor.predict(
-                    samples.load([wl.Workload(50, 33)])), places=6)
+                    samples.load([Workload(50, 33)])), places=6)
 
     @ddt.data({'nnodes': 2}, {'threshold': 1}, {'nprune': 1},
               {'degree': 3}, {'degree': 1.5}, {'minsplit': 4},
@@ -448,6 +450,6 @@ class FitTest(testtools.TestCase):
 def _measured(run):
     """Each figure is ten times the one before it."""
     latency = 90 + 2 * samples.load(run).sum_block_kib
-    seen = {name: latency * 10 ** i for i, name in enumerate(ds.FIGURES)}
-    return ds.Sample(tuple(run), latency, latency * 10,
-                     seen=(seen,) * len(run))
+    seen = {name: latency * 10 ** i for i, name in enumerate(FIGURES)}
+    return Sample(tuple(run), latency, latency * 10,
+                  seen=(seen,) * len(run))

@@ -10,13 +10,13 @@ import ddt
 import fixtures
 from hypothesis import given
 from hypothesis import settings
-from hypothesis import strategies as st
+from hypothesis import strategies
 import numpy as np
 import testtools
 
 from serifos.design import d_optimal
 from serifos import errors
-from serifos.facts import workload as wl
+from serifos.facts.workload import Workload
 from serifos.lab.regression import cart
 from serifos.lab.regression import cubist
 from serifos.lab.regression import growth
@@ -24,7 +24,7 @@ from serifos.lab.regression import inputs
 from serifos.lab.regression import m5
 from serifos.lab.regression import smoothing
 from serifos.model import kinds
-from serifos.model import model as mm
+from serifos.model.model import Model
 from tests.unit.papers import cubist_cases
 from tests.unit.papers import golden
 from tests.unit import samples
@@ -75,7 +75,7 @@ class TreeTest(testtools.TestCase):
         predictor = _predictor(kind, given_)
 
         @settings(max_examples=60, deadline=None)
-        @given(st.lists(samples.workloads(), max_size=20))
+        @given(strategies.lists(samples.workloads(), max_size=20))
         def agree(run):
             load = samples.load(run)
             one, = predictor.many(np.array([load.vector]))
@@ -130,7 +130,7 @@ class TreeTest(testtools.TestCase):
         self.assertEqual(4, predictor.terms)
 
     def test_runs_all_alike_are_a_single_leaf(self):
-        loads = [samples.load([wl.Workload(50, 4)])] * 8
+        loads = [samples.load([Workload(50, 4)])] * 8
         for kind, given_ in _FITTED:
             predictor = kinds.predictor(kind, kinds.of(kind).fit(
                 loads, np.full(8, 250.0), given_))
@@ -250,9 +250,9 @@ class TreeTest(testtools.TestCase):
 
     def test_a_file_of_an_earlier_version_predicts_as_it_did(self):
         stored = _STORED / 'm5.json'  # leaves unsmoothed, one setting
-        model = mm.Model.from_json(json.loads(stored.read_text()))
+        model = Model.from_json(json.loads(stored.read_text()))
         self.assertEqual({'nsplits': 100}, model.settings)
-        load = samples.load([wl.Workload(50, 16, 2)])
+        load = samples.load([Workload(50, 16, 2)])
         self.assertAlmostEqual(127.07 + 16 * 4.48312, model.predict(load))
 
     def test_nsplits_bounds_the_splits(self):
@@ -342,6 +342,6 @@ class RefusalTest(testtools.TestCase):
                  'else': i + 1} for i in range(5000)]
         predictor = kinds.predictor('m5', {'within': [0, 9], 'trees': [
             [*deep, {inputs.INTERCEPT: 3}]]})
-        load = samples.load([wl.Workload(50, 4)])
+        load = samples.load([Workload(50, 4)])
         self.assertEqual(3, predictor.predict(load))
         self.assertEqual([3], predictor.many(np.array([load.vector])).tolist())

@@ -6,9 +6,9 @@ import json
 
 import ddt
 
-from serifos.facts import workload as wl
+from serifos.facts.workload import Workload
 from serifos.files import documents
-from serifos.lab.relative import relation as rl
+from serifos.lab.relative import relation
 from tests.unit import case
 from tests.unit.cmd import command
 from tests.unit.model import pairs
@@ -56,8 +56,9 @@ class RelateTest(case.DirectoryCase):
         self.assertEqual(0, code, err)
         self.assertIn('The relation from a to c', err)
         its = documents.read_document(
-            path, 'relation', rl.RELATION_SCHEMA, rl.Relation.from_json)
-        seen = wl.Workload(30, 16, iops=2000, latency_us=4000)
+            path, 'relation', relation.RELATION_SCHEMA,
+            relation.Relation.from_json)
+        seen = Workload(30, 16, iops=2000, latency_us=4000)
         self.assertAlmostEqual(2, its.factor('latency_us', seen))
         self.assertEqual({'model': 'a'}, its.source)
         self.assertEqual(60, its.runs)

@@ -8,12 +8,12 @@ import sys
 
 import ddt
 import hypothesis
-from hypothesis import strategies as st
+from hypothesis import strategies
 import numpy as np
 import testtools
 
 from serifos import errors
-from serifos.facts import workload as wl
+from serifos.facts.workload import Workload
 from serifos.lab.relative import characteristics
 from serifos.lab.relative import common
 from serifos.lab.relative import relation
@@ -23,7 +23,7 @@ from tests.unit.model import pairs
 from tests.unit.papers import golden
 
 PAPER = golden.RELATIVE_FITNESS
-SEEN = wl.Workload(30, 16, iops=2000, latency_us=4000)
+SEEN = Workload(30, 16, iops=2000, latency_us=4000)
 HALF = {'input': 'write_pct', 'at_most': 50, 'then': 0.5, 'else': 2.0}
 
 
@@ -75,8 +75,8 @@ class RelationTest(testtools.TestCase):
         its = relation.Relation.from_json(document())
         self.assertRaises(errors.InputError, its.expect, SEEN, latency)
 
-    @ddt.data(wl.Workload(30, 16), wl.Workload(30, 16, iops=0, latency_us=0),
-              wl.Workload(30, 16, iops=5))
+    @ddt.data(Workload(30, 16), Workload(30, 16, iops=0, latency_us=0),
+              Workload(30, 16, iops=5))
     def test_nothing_is_known_of_what_was_not_observed(self, workload):
         its = relation.Relation.from_json(document())
         for ask in (its.expect, its.share):
@@ -85,12 +85,13 @@ class RelationTest(testtools.TestCase):
 
     @hypothesis.settings(max_examples=50, deadline=None)
     @hypothesis.given(
-        st.floats(0, 100), st.floats(0.5, 1024), st.floats(0, 100),
-        st.floats(0.01, 1e6), st.floats(1, 1e6))
+        strategies.floats(0, 100), strategies.floats(0.5, 1024),
+        strategies.floats(0, 100),
+        strategies.floats(0.01, 1e6), strategies.floats(1, 1e6))
     def test_trees_of_a_file_say_what_the_fitted_ones_do(
             self, write_pct, block_kib, random_pct, iops, latency_us):
-        workload = wl.Workload(write_pct, block_kib, 8, random_pct, iops,
-                               latency_us)
+        workload = Workload(write_pct, block_kib, 8, random_pct, iops,
+                            latency_us)
         row = characteristics.of_workload(workload)
         x = np.array([[row[name] for name in relation.INPUTS]])
         read = relation.Relation.from_json(json.loads(json.dumps(

@@ -5,13 +5,13 @@ import dataclasses
 
 import ddt
 import hypothesis
-from hypothesis import strategies as st
+from hypothesis import strategies
 import numpy as np
 import testtools
 
 from serifos import errors
-from serifos.facts import dataset as ds
-from serifos.facts import workload as wl
+from serifos.facts.dataset import Dataset
+from serifos.facts.workload import Workload
 from serifos.lab.relative import characteristics
 from serifos.lab.relative import common
 from serifos.lab.relative import likeness
@@ -65,16 +65,16 @@ class RelativeTest(testtools.TestCase):
         self.assertEqual(1.0, its.response)
 
     @hypothesis.settings(max_examples=10, deadline=None)
-    @hypothesis.given(st.floats(0.05, 20.0))
+    @hypothesis.given(strategies.floats(0.05, 20.0))
     def test_one_factor_for_all_is_recovered_whatever_it_is(self, factor):
-        busy = [(wl.Workload(*workload.pattern[:4]),)
+        busy = [(Workload(*workload.pattern[:4]),)
                 for workload, in RUNS]  # nobody thinks: a closed loop
         first = pairs.device('A', busy)
         scaled = pairs.device(
             'B', busy, lambda w: factor * pairs.latency(w))
         devices = joined(scaled, first)
         its = trees.relation(devices)
-        workload = wl.Workload(30, 16, iops=2000, latency_us=4000)
+        workload = Workload(30, 16, iops=2000, latency_us=4000)
         self.assertAlmostEqual(
             factor, its.factor('latency_us', workload), delta=1e-9 * factor)
         self.assertAlmostEqual(
@@ -105,7 +105,7 @@ class RelativeTest(testtools.TestCase):
         wrong = []
         for sample in A.samples:
             asked, saw = sample.workloads[0], sample.seen[0]
-            watched = wl.Workload(
+            watched = Workload(
                 *asked.pattern[:4], iops=saw['iops'],
                 latency_us=saw['latency_us'])
             share = saw['latency_us'] / (
@@ -147,7 +147,7 @@ class RelativeTest(testtools.TestCase):
         other = pairs.device('B', RUNS, rounds=(1,), valid_round=2)
         second = pairs.device('B', pairs.runs(seed=9), valid_round=2,
                               rounds=(2,))
-        both = ds.Dataset(other.header, other.samples + second.samples)
+        both = Dataset(other.header, other.samples + second.samples)
         words = str(self.assertRaises(errors.InputError, joined, both))
         self.assertIn('60 outside of the rounds that count (1 of A, 2 of B)',
                       words)
@@ -224,8 +224,8 @@ class RelativeTest(testtools.TestCase):
         self.assertEqual('iops > 138 and iops <= 658', found[2][0])
 
     def test_reads_and_writes_have_sizes_of_their_own(self):
-        reader, writer = wl.Workload(0, 4, 8), wl.Workload(100, 64, 8)
-        both = wl.Workload(50, 16, 8)
+        reader, writer = Workload(0, 4, 8), Workload(100, 64, 8)
+        both = Workload(50, 16, 8)
         for run, read, write in (
                 ((reader, writer), 4, 64), ((reader,), 4, 0),
                 ((writer,), 0, 64), ((both,), 16, 16)):
@@ -245,13 +245,13 @@ class RelativeTest(testtools.TestCase):
         self.assertEqual(25, its['write_pct'])
 
     def test_tenants_of_a_run_are_told_apart(self):
-        big = pairs.device('B', [(wl.Workload(50, 64, 4), run[0])
+        big = pairs.device('B', [(Workload(50, 64, 4), run[0])
                                  for run in RUNS],
                            lambda w: pairs.latency(w)
                            * (3 if w.block_kib == 64 else 1))
-        same = pairs.device('A', [(run[0], wl.Workload(50, 64, 4))
+        same = pairs.device('A', [(run[0], Workload(50, 64, 4))
                                   for run in RUNS])  # in another order
         its = trees.relation(joined(big, same))
         for block_kib, factor in ((64, 3), (4, 1)):
-            seen = wl.Workload(50, block_kib, iops=2000, latency_us=4000)
+            seen = Workload(50, block_kib, iops=2000, latency_us=4000)
             self.assertAlmostEqual(factor, its.factor('latency_us', seen))

@@ -2,7 +2,7 @@
 """The trees of a relation in words."""
 
 import hypothesis
-from hypothesis import strategies as st
+from hypothesis import strategies
 import testtools
 
 from serifos.lab.relative import rules
@@ -12,12 +12,12 @@ def asks(at_most, then, other, name='outstanding'):
     return {'input': name, 'at_most': at_most, 'then': then, 'else': other}
 
 
-@st.composite
+@strategies.composite
 def grown(draw, least=30_000, greatest=40_000, depth=4):
     """A tree whose every question parts what there is, in thousandths."""
     if not depth or greatest - least < 2:
         return 1.0
-    at_most = draw(st.integers(least + 1, greatest - 1))
+    at_most = draw(strategies.integers(least + 1, greatest - 1))
     return asks(at_most / 1000, draw(grown(least, at_most, depth - 1)),
                 draw(grown(at_most, greatest, depth - 1)))
 

@@ -9,8 +9,9 @@ import ddt
 from serifos.lab.screening import design as screening
 from serifos.lab.screening import effects
 from serifos.lab.screening import journal
-from serifos.lab.screening import levels as sl
-from serifos.lab.screening import options as so
+from serifos.lab.screening.levels import JobTarget
+from serifos.lab.screening.levels import space
+from serifos.lab.screening.options import ScreeningOptions
 from serifos.lab.screening import plan
 from serifos.lab.screening import screen
 from serifos.lab.screening import screening as screening_job
@@ -20,9 +21,9 @@ from tests.unit.cmd import command
 
 SEVEN = ('max_block_size', 'thinktime', 'operation', 'directio', 'io_depth',
          'fsync', 'thread_count')
-PLACE = sl.JobTarget('/srv/x', 800 * 2 ** 30, True, 512)
-SPACE = sl.space(PLACE, {}, ('operation', 'io_depth', 'fsync',
-                             'max_block_size', 'directio'))
+PLACE = JobTarget('/srv/x', 800 * 2 ** 30, True, 512)
+SPACE = space(PLACE, {}, ('operation', 'io_depth', 'fsync',
+                          'max_block_size', 'directio'))
 
 
 def figures(levels):
@@ -79,12 +80,12 @@ class ScreenTest(case.DirectoryCase):
     def saturated(self, seen, rounds=3):
         """What a screening of 7 parameters in 8 runs says, and its page."""
         path, page = self.dir / 's-screening.jsonl', self.dir / 's.html'
-        space = sl.space(PLACE, {}, SEVEN)
-        rows = plan.rows(space, tuple(space.varied),
+        varied = space(PLACE, {}, SEVEN)
+        rows = plan.rows(varied, tuple(varied.varied),
                          screening.plackett_burman(8))
         with journal.resumed(path, journal.ScreeningHeader(
                 {'target': '/srv/x'}, 'node1', '6.1', 'fio-3.33', 1.0,
-                space.varied, space.held)):
+                varied.varied, varied.held)):
             for levels, number in plan.wanted(rows, rounds, 0):
                 journal.append(path, journal.ScreeningRun(
                     levels, number, seen(levels)))
@@ -120,8 +121,8 @@ class ScreenTest(case.DirectoryCase):
                       'thinktime. It explains 100 % of the', page)
 
     def test_a_design_of_one_parameter_repeats_its_levels(self):
-        space = sl.space(PLACE, {}, ('thinktime',))
-        rows = plan.rows(space, ('thinktime',), screening.plackett_burman(4))
+        varied = space(PLACE, {}, ('thinktime',))
+        rows = plan.rows(varied, ('thinktime',), screening.plackett_burman(4))
         wanted = plan.wanted(rows, 3, 0)
         self.assertEqual(12, len({journal.key(*one) for one in wanted}))
         noise = random.Random(3)
@@ -151,7 +152,7 @@ class ScreenTest(case.DirectoryCase):
     def test_every_run_is_made_three_times_by_default(self):
         header, _ = journal.read(self.path)
         place = screen.Screened(None, PLACE, None)
-        given = so.ScreeningOptions(
+        given = ScreeningOptions(
             '/srv/x', None, False, None, 0, None, (), False, None, 1.0, 4.0,
             None, 300.0, None, 'bandwidth', 'log')
         job = screening_job.CheckedScreening(

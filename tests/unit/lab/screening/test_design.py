@@ -2,7 +2,7 @@
 
 import ddt
 from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import strategies
 import numpy as np
 import testtools
 
@@ -99,8 +99,9 @@ class KeysTest(testtools.TestCase):
 
 class EffectsTest(testtools.TestCase):
 
-    @given(st.sampled_from(screening.SIZES[1:]), st.integers(0, 2 ** 31),
-           st.booleans())
+    @given(strategies.sampled_from(screening.SIZES[1:]),
+           strategies.integers(0, 2 ** 31),
+           strategies.booleans())
     def test_an_exactly_linear_response_is_recovered(self, size, seed, fold):
         rng = np.random.default_rng(seed)
         design = screening.plackett_burman(size)

@@ -12,7 +12,8 @@ from serifos.lab.screening import design as screening
 from serifos.lab.screening import folder
 from serifos.lab.screening import job as screen_job
 from serifos.lab.screening import journal
-from serifos.lab.screening import levels as sl
+from serifos.lab.screening.levels import JobTarget
+from serifos.lab.screening.levels import space
 from serifos.lab.screening import parameters
 from serifos.lab.screening import plan
 from serifos.lab.screening import screen
@@ -22,13 +23,13 @@ from tests.unit import case
 from tests.unit.papers import golden
 
 GIB = 2 ** 30
-DIRECTORY = sl.JobTarget('/srv/x', 800 * GIB, True, 512)
-DEVICE = sl.JobTarget('/dev/sdx', 8 * GIB, False, 512)
+DIRECTORY = JobTarget('/srv/x', 800 * GIB, True, 512)
+DEVICE = JobTarget('/dev/sdx', 8 * GIB, False, 512)
 
 
 def options(place=DIRECTORY, **levels):
     """The options of the job of a run."""
-    text = screen_job.job(sl.space(place, {}).run(levels), place, 7, 10)
+    text = screen_job.job(space(place, {}).run(levels), place, 7, 10)
     parser = configparser.ConfigParser(interpolation=None)
     parser.read_string(text)
     return dict(parser['serifos'])
@@ -44,43 +45,43 @@ class LevelsTest(testtools.TestCase):
                 paper = str(paper).lower() if isinstance(
                     paper, bool) else str(paper)
                 self.assertIn(level, (paper, f'{paper}B'))
-        self.assertEqual(20, len(sl.space(DIRECTORY, {}).varied))
+        self.assertEqual(20, len(space(DIRECTORY, {}).varied))
 
     def test_files_are_scaled_to_the_space_allowed_and_it_is_said(self):
-        small = sl.space(sl.JobTarget('/srv/x', 4 * GIB, True, 512), {})
+        small = space(JobTarget('/srv/x', 4 * GIB, True, 512), {})
         self.assertEqual(('1MiB', '4MiB'), small.varied['max_file_size'])
         self.assertIn('up to 4MiB, not 1GiB', small.said[0])
-        self.assertEqual('1GiB', sl.space(
+        self.assertEqual('1GiB', space(
             DIRECTORY, {}).varied['max_file_size'][1])
 
     def test_a_device_has_no_files(self):
-        space = sl.space(DEVICE, {})
-        self.assertEqual(15, len(space.varied))
+        varied = space(DEVICE, {})
+        self.assertEqual(15, len(varied.varied))
         self.assertIn('files_used, min_file_size, max_file_size, overwrite, '
                       'file_service are about files and dropped',
-                      space.said[0])
+                      varied.said[0])
 
     def test_a_device_of_4_kib_blocks(self):
-        space = sl.space(sl.JobTarget('/dev/sdx', 8 * GIB, False, 4096), {})
-        self.assertEqual('4KiB', space.held['min_block_size'])
-        self.assertIn('dropped and held at 4KiB', space.said[-1])
-        buffered = sl.space(sl.JobTarget('/dev/sdx', 8 * GIB, False, 4096),
-                            {'directio': ('false',)})
+        varied = space(JobTarget('/dev/sdx', 8 * GIB, False, 4096), {})
+        self.assertEqual('4KiB', varied.held['min_block_size'])
+        self.assertIn('dropped and held at 4KiB', varied.said[-1])
+        buffered = space(JobTarget('/dev/sdx', 8 * GIB, False, 4096),
+                         {'directio': ('false',)})
         self.assertIn('min_block_size', buffered.varied)
 
     def test_held_and_chosen(self):
-        space = sl.space(DIRECTORY, {'io_depth': ('7',)},
-                         ('operation', 'fsync'))
-        self.assertEqual({'operation', 'fsync'}, set(space.varied))
-        self.assertEqual(('7', 'malloc'), (space.held['io_depth'],
-                                           space.held['buffer_alloc']))
+        varied = space(DIRECTORY, {'io_depth': ('7',)},
+                       ('operation', 'fsync'))
+        self.assertEqual({'operation', 'fsync'}, set(varied.varied))
+        self.assertEqual(('7', 'malloc'), (varied.held['io_depth'],
+                                           varied.held['buffer_alloc']))
 
     def test_what_is_held_low_needs_no_room_for_more(self):
-        place = sl.JobTarget('/srv/x', GIB, True, 512)
-        space = sl.space(place, {}, ('io_depth',))
-        self.assertEqual('1', space.held['files_used'])
+        place = JobTarget('/srv/x', GIB, True, 512)
+        varied = space(place, {}, ('io_depth',))
+        self.assertEqual('1', varied.held['files_used'])
         self.assertIn('give 1.562 or more', str(self.assertRaises(
-            errors.InputError, sl.space, place, {},
+            errors.InputError, space, place, {},
             ('files_used', 'thread_count', 'max_file_size'))))
 
     @ddt.data(('io_depth', '10'), ('thread_count', '3'),
@@ -88,7 +89,7 @@ class LevelsTest(testtools.TestCase):
               ('operation', None), ('fsync', None))
     @ddt.unpack
     def test_a_level_between(self, name, level):
-        self.assertEqual(level, sl.space(DIRECTORY, {}).middle(name))
+        self.assertEqual(level, space(DIRECTORY, {}).middle(name))
 
     @ddt.data(
         ({'nope': ('1',)}, 'no parameter nope'),
@@ -103,22 +104,22 @@ class LevelsTest(testtools.TestCase):
         ({'max_file_size': ('1MiB', '2GiB')}, 'need more than'))
     @ddt.unpack
     def test_levels_that_cannot_be(self, asked, words):
-        exc = self.assertRaises(errors.InputError, sl.space, DIRECTORY,
+        exc = self.assertRaises(errors.InputError, space, DIRECTORY,
                                 asked)
         self.assertIn(words, str(exc))
 
-    @ddt.data((sl.JobTarget('/x', GIB, True, 512), {}, 'give 1.562 or more'),
+    @ddt.data((JobTarget('/x', GIB, True, 512), {}, 'give 1.562 or more'),
               (DEVICE, {'files_used': ('1',)}, 'is about files'),
-              (sl.JobTarget('/dev/x', 2 ** 20, False, 512), {}, 'too small'),
-              (sl.JobTarget('/dev/x', GIB, False, 4096),
+              (JobTarget('/dev/x', 2 ** 20, False, 512), {}, 'too small'),
+              (JobTarget('/dev/x', GIB, False, 4096),
                {'min_block_size': ('1KiB', '2KiB')}, 'multiples of 4KiB'))
     @ddt.unpack
     def test_a_place_that_cannot_take_them(self, place, asked, words):
-        exc = self.assertRaises(errors.InputError, sl.space, place, asked)
+        exc = self.assertRaises(errors.InputError, space, place, asked)
         self.assertIn(words, str(exc))
 
     def test_nothing_varied(self):
-        exc = self.assertRaises(errors.InputError, sl.space, DIRECTORY, {
+        exc = self.assertRaises(errors.InputError, space, DIRECTORY, {
             'fsync': ('true',)}, ('fsync',))
         self.assertIn('vary one at least', str(exc))
 
@@ -181,7 +182,7 @@ class JobTest(testtools.TestCase):
         self.assertNotIn('nrfiles', own)
 
 
-SPACE = sl.space(DIRECTORY, {}, ('operation', 'io_depth', 'fsync'))
+SPACE = space(DIRECTORY, {}, ('operation', 'io_depth', 'fsync'))
 HEADER = journal.ScreeningHeader(
     {'target': '/srv/x'}, 'node1', '6.1', 'fio-3.33', 1.0, SPACE.varied,
     SPACE.held)

@@ -8,7 +8,8 @@ import ddt
 import testtools
 
 from serifos.design import d_optimal
-from serifos.facts import dataset as ds
+from serifos.facts.dataset import Dataset
+from serifos.facts.dataset import Header
 from serifos.lab.sim import closed_loop
 from serifos.lab.sim import devices
 from serifos.lab.sim import modeler
@@ -24,7 +25,7 @@ def _models():
     made = {ssd.name: modeler.measure(modeler.SimulatedRuns(
         ssd, modeler.Purpose.SHORT, 0, 0, runs, 500))
         for ssd in devices.TESTBEDS['paper'].hosts}
-    return {name: fit.fit(ds.Dataset(ds.Header({}), tuple(samples)),
+    return {name: fit.fit(Dataset(Header({}), tuple(samples)),
                           'outstanding') for name, samples in made.items()}
 
 

@@ -6,8 +6,8 @@ import dataclasses
 import testtools
 
 from serifos import errors
-from serifos.facts import cluster as cl
-from serifos.facts import workload as wl
+from serifos.facts.cluster import Volume
+from serifos.facts.workload import Workload
 from serifos.lab.sim import cloud
 from serifos.lab.sim import devices
 
@@ -15,7 +15,7 @@ A, B, C = 'ssd1-1@sim#sim', 'ssd1-2@sim#sim', 'ssd2-1@sim#sim'
 
 
 def volume(name, size_gib, *pattern):
-    return cl.Volume(name, '', size_gib, workload=wl.Workload(*pattern))
+    return Volume(name, '', size_gib, workload=Workload(*pattern))
 
 
 class CloudTest(testtools.TestCase):

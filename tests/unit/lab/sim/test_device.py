@@ -6,14 +6,14 @@ import dataclasses
 import ddt
 import fixtures
 import hypothesis
-from hypothesis import strategies as st
+from hypothesis import strategies
 import numpy as np
 import testtools
 
 from serifos import errors
 from serifos.facts import dataset
 from serifos.facts.seen import distribution
-from serifos.facts import workload as wl
+from serifos.facts.workload import Workload
 from serifos.files import documents
 from serifos.lab.sim import device
 from serifos.lab.sim import devices
@@ -21,7 +21,7 @@ from serifos.lab.sim.nand import nand
 from serifos.lab.sim import ssd as ssds
 from tests.unit import samples
 
-W = wl.Workload
+W = Workload
 BUS = ssds.Ssd('bus', dies=64, read_us=0, write_us=0,
                bus_read_us_per_kib=3.0, bus_write_us_per_kib=5.0)
 RUN = (W(30, 8), W(0, 64, 2), W(100, 4, 1))
@@ -33,16 +33,17 @@ QUICK = (
               write_us=10, buffer_kib=65536, command_us=0.05))
 TRUTHS = (devices.SSD1, devices.SSD2, devices.AGED, devices.FAST)
 
-workloads = st.lists(st.builds(
-    W, write_pct=st.integers(0, 100).map(float),
-    block_kib=st.sampled_from([4.0, 8.0, 32.0, 128.0, 256.0]),
-    iodepth=st.sampled_from([1.0, 4.0, 8.0, 32.0]),
-    random_pct=st.sampled_from([0.0, 50.0, 100.0])), min_size=1, max_size=6)
+workloads = strategies.lists(strategies.builds(
+    W, write_pct=strategies.integers(0, 100).map(float),
+    block_kib=strategies.sampled_from([4.0, 8.0, 32.0, 128.0, 256.0]),
+    iodepth=strategies.sampled_from([1.0, 4.0, 8.0, 32.0]),
+    random_pct=strategies.sampled_from([0.0, 50.0, 100.0])), min_size=1,
+                             max_size=6)
 # A rare slow request of a shallow workload is noise in its mean.
-steady = st.lists(st.builds(
-    W, write_pct=st.sampled_from([0.0, 50.0, 100.0]),
-    block_kib=st.sampled_from([4.0, 32.0, 256.0]),
-    iodepth=st.sampled_from([8.0, 32.0])), min_size=1, max_size=4)
+steady = strategies.lists(strategies.builds(
+    W, write_pct=strategies.sampled_from([0.0, 50.0, 100.0]),
+    block_kib=strategies.sampled_from([4.0, 32.0, 256.0]),
+    iodepth=strategies.sampled_from([8.0, 32.0])), min_size=1, max_size=4)
 few = hypothesis.settings(max_examples=25, deadline=None)
 
 
@@ -55,8 +56,8 @@ def measured(ssd, run, seed=0, runtime_s=60.0, ios=4000):
 class LawsTest(testtools.TestCase):
 
     @few
-    @hypothesis.given(workloads, st.sampled_from(TRUTHS),
-                      st.integers(0, 99))
+    @hypothesis.given(workloads, strategies.sampled_from(TRUTHS),
+                      strategies.integers(0, 99))
     def test_littles_law(self, run, ssd, seed):
         sample = measured(ssd, run, seed, ios=20_000)
         kept = [w['iops'] * w['latency_us'] / 1e6 for w in sample.seen]
@@ -64,8 +65,8 @@ class LawsTest(testtools.TestCase):
         self.assertLess(abs(sum(kept) - asked), 0.08 * asked)
 
     @few
-    @hypothesis.given(workloads, st.sampled_from(TRUTHS),
-                      st.integers(0, 99))
+    @hypothesis.given(workloads, strategies.sampled_from(TRUTHS),
+                      strategies.integers(0, 99))
     def test_distributions_are_of_the_same_requests(self, run, ssd, seed):
         for saw in measured(ssd, run, seed, ios=1000).seen:
             for name in distribution.NAMES:
@@ -79,8 +80,9 @@ class LawsTest(testtools.TestCase):
                     self.assertGreater(1.01 * mean, highest / 2 ** 0.25)
 
     @few
-    @hypothesis.given(st.sampled_from(TRUTHS), st.sampled_from([1.0, 8.0]),
-                      st.sampled_from([100.0, 1000.0, 5000.0]))
+    @hypothesis.given(strategies.sampled_from(TRUTHS),
+                      strategies.sampled_from([1.0, 8.0]),
+                      strategies.sampled_from([100.0, 1000.0, 5000.0]))
     def test_each_requester_thinks_after_its_request(self, ssd, q, think):
         run = (W(30, 16, q, think_time_us=think),)
         saw, = measured(ssd, run).seen
@@ -97,15 +99,15 @@ class LawsTest(testtools.TestCase):
         self.assertLess(saw['iops'] * saw['latency_us'] / 1e6, 2)
 
     @few
-    @hypothesis.given(steady, st.sampled_from(TRUTHS))
+    @hypothesis.given(steady, strategies.sampled_from(TRUTHS))
     def test_doubling_the_load_does_not_lower_latency(self, run, ssd):
         ssd = dataclasses.replace(ssd, run_cv=0.0)
         once, twice = measured(ssd, run), measured(ssd, run * 2)
         self.assertGreater(twice.latency_us, 0.93 * once.latency_us)
 
     @few
-    @hypothesis.given(workloads, st.sampled_from(TRUTHS),
-                      st.integers(0, 99))
+    @hypothesis.given(workloads, strategies.sampled_from(TRUTHS),
+                      strategies.integers(0, 99))
     def test_the_same_seed_is_the_same_run(self, run, ssd, seed):
         self.assertEqual(measured(ssd, run, seed, ios=300),
                          measured(ssd, run, seed, ios=300))

@@ -4,18 +4,18 @@
 import dataclasses
 
 import hypothesis
-from hypothesis import strategies as st
+from hypothesis import strategies
 import numpy as np
 import testtools
 
 from serifos import errors
-from serifos.facts import workload as wl
+from serifos.facts.workload import Workload
 from serifos.lab.sim import device
 from serifos.lab.sim import devices
 
-W = wl.Workload
+W = Workload
 few = hypothesis.settings(max_examples=15, deadline=None)
-drawn = st.integers(0, 10 ** 6).map(
+drawn = strategies.integers(0, 10 ** 6).map(
     lambda seed: devices.drawn(np.random.default_rng(seed)))
 
 
@@ -116,7 +116,7 @@ class ChannelsTest(testtools.TestCase):
 class DrawnTest(testtools.TestCase):
 
     @few
-    @hypothesis.given(st.integers(0, 10 ** 6))
+    @hypothesis.given(strategies.integers(0, 10 ** 6))
     def test_the_same_seed_is_the_same_device(self, seed):
         self.assertEqual(devices.drawn(np.random.default_rng(seed)),
                          devices.drawn(np.random.default_rng(seed)))

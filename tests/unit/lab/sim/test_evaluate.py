@@ -9,8 +9,8 @@ import fixtures
 import numpy as np
 import testtools
 
-from serifos.facts import dataset as ds
-from serifos.facts import workload as wl
+from serifos.facts import dataset
+from serifos.facts.workload import Workload
 from serifos.files import documents
 from serifos.lab.sim import evaluation
 from serifos.lab.sim import modeler
@@ -91,17 +91,18 @@ class EvaluateTest(testtools.TestCase):
             cases=1, testbeds=('paper',), sets=20, tests=1, rounds=1,
             kinds=('consolidation',)), mapper)
         for model in cases[0].models['consolidation'].values():
-            load = model.load([wl.Workload(50, 1024)] * 7)
+            load = model.load([Workload(50, 1024)] * 7)
             self.assertEqual(model.predict(load), model.plan(load))
 
     def test_99th_percentiles_are_planned_by_in_any_processes(self):
         # Each is 50 times its mean, so that chance has no part in them.
         tails = self.useFixture(fixtures.TempDir()).join('tails.jsonl')
-        documents.write_dataset(tails, ds.Dataset(ds.Header({}), (ds.Sample(
-            (wl.Workload(50, 8),), 1.0, seen=({
-                'latency_us': 1.0,
-                'read_latency_us': 1.0, 'read_p99_us': 50.0,
-                'write_latency_us': 1.0, 'write_p99_us': 50.0},)),)))
+        run = dataset.Sample((Workload(50, 8),), 1.0, seen=({
+            'latency_us': 1.0,
+            'read_latency_us': 1.0, 'read_p99_us': 50.0,
+            'write_latency_us': 1.0, 'write_p99_us': 50.0},))
+        documents.write_dataset(
+            tails, dataset.Dataset(dataset.Header({}), (run,)))
         options = (*SMALL, '--truth', 'paper', '--kind', 'consolidation',
                    '--predicts', 'write_p99_us', '--tails', tails,
                    '-f', 'json', '--jobs')

@@ -5,7 +5,7 @@ import ddt
 import testtools
 
 from serifos import errors
-from serifos.facts import workload as wl
+from serifos.facts.workload import Workload
 from serifos.lab.sim import devices
 from serifos.lab.sim import modeler
 
@@ -57,6 +57,6 @@ class ModelerTest(testtools.TestCase):
         self.assertEqual(['1', '2', '3', '4', '5', '5+'], [*tested.mre])
         self.assertEqual(25, len(tested.residuals_us))
         self.assertLess(tested.mre['5'], 0.1)
-        run = [wl.Workload(50, 32)] * 3
+        run = [Workload(50, 32)] * 3
         self.assertAlmostEqual(
             24.5 * 96, model.predict(model.load(run)), delta=150)

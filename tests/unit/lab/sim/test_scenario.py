@@ -11,11 +11,11 @@ from serifos.lab.sim import devices
 from serifos.lab.sim import paper
 from serifos.lab.sim import scenario
 from serifos.lab.sim import summary
-from serifos.model import model as mm
+from serifos.model.model import Model
 from tests.unit import samples
 
 TABLE_6 = {
-    device: mm.Model(
+    device: Model(
         device, 'consolidation', {
             label: dict(zip(('intercept_us', 'sum_write_pct',
                              'sum_block_kib'), row))
@@ -24,7 +24,7 @@ TABLE_6 = {
 
 
 def model(us_per_kib):
-    return mm.Model('m', 'outstanding', {
+    return Model('m', 'outstanding', {
         'sum_q_s_r': us_per_kib, 'sum_q_s_w': us_per_kib}, {}, {})
 
 
@@ -78,7 +78,7 @@ class ScenarioTest(testtools.TestCase):
             host.latency_us > 0 for host in placed.hosts])
 
     def test_models_that_tell_tenants_apart_are_tried_by_mean_too(self):
-        apart = {ssd: mm.Model(ssd, 'tenant', samples.APART, {}, {})
+        apart = {ssd: Model(ssd, 'tenant', samples.APART, {}, {})
                  for ssd in TABLE_6}
         for models, tried in (TABLE_6, False), (apart, True):
             planners = [outcome.planner for outcome

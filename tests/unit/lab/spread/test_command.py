@@ -4,8 +4,9 @@ import json
 
 import ddt
 
-from serifos.facts import dataset as ds
-from serifos.facts import workload as wl
+from serifos.facts.dataset import Dataset
+from serifos.facts.dataset import Sample
+from serifos.facts.workload import Workload
 from tests.unit.cmd import command
 from tests.unit.cmd import test_model_commands as commands
 from tests.unit import samples
@@ -16,10 +17,10 @@ class SpreadTest(commands.ModelCase):
 
     def written(self, *rounds):
         """The read and write latencies, µs, of a run made in each round."""
-        return samples.write(self.dir / 'r.jsonl', ds.Dataset(
+        return samples.write(self.dir / 'r.jsonl', Dataset(
             samples.HEADER, tuple(
-                ds.Sample((wl.Workload(50.0, 16.0),), 100.0, round=i,
-                          seen=(seen,))
+                Sample((Workload(50.0, 16.0),), 100.0, round=i,
+                       seen=(seen,))
                 for i, seen in enumerate(rounds, 1))))
 
     def repeated(self, *reads):

@@ -5,18 +5,18 @@ import math
 import ddt
 import testtools
 
-from serifos.facts import dataset as ds
-from serifos.facts import workload as wl
+from serifos.facts.dataset import Sample
+from serifos.facts.workload import Workload
 from serifos.lab.spread import spread
 
-READS, WRITES, BOTH = (wl.Workload(float(w), 4.0) for w in (0, 100, 50))
+READS, WRITES, BOTH = (Workload(float(w), 4.0) for w in (0, 100, 50))
 
 
 def sample(workloads, read_us=None, write_us=None, number=1):
     seen = {'read_latency_us': read_us, 'write_latency_us': write_us}
     known = [us for us in seen.values() if us]
-    return ds.Sample(tuple(workloads), sum(known) / len(known) or 100.0,
-                     round=number, seen=(seen,) * len(workloads))
+    return Sample(tuple(workloads), sum(known) / len(known) or 100.0,
+                  round=number, seen=(seen,) * len(workloads))
 
 
 def of(samples):
@@ -48,7 +48,7 @@ class SpreadTest(testtools.TestCase):
 
     def test_mean_median_and_percentile_of_the_configurations(self):
         # Two runs of 100 - e and 100 + e have an error of e percent.
-        samples = [sample([wl.Workload(0.0, float(e))], 100 + sign * e)
+        samples = [sample([Workload(0.0, float(e))], 100 + sign * e)
                    for e in range(1, 12) for sign in (-1, 1)]
         found = of(samples)['read_latency_us']
         self.assertEqual((11, 22), (len(found.repeated), found.runs))
@@ -76,7 +76,7 @@ class SpreadTest(testtools.TestCase):
     def test_think_times_are_other_configurations(self):
         self.assertEqual({}, of([
             sample([READS], 100),
-            sample([wl.Workload(0.0, 4.0, think_time_us=500.0)], 100)]))
+            sample([Workload(0.0, 4.0, think_time_us=500.0)], 100)]))
 
     def test_a_round_that_has_no_such_figure_is_left_out(self):
         found = of([sample([BOTH], 99, 50), sample([BOTH], 101, 50),

@@ -11,12 +11,14 @@ import tempfile
 
 import ddt
 import numpy as np
-import statsmodels.api as sm
+import statsmodels.api
 import testtools
 
 from serifos.design import full
 from serifos import errors
-from serifos.facts import dataset as ds
+from serifos.facts.dataset import Condition
+from serifos.facts.dataset import Dataset
+from serifos.facts.dataset import Sample
 from serifos.lab.study import options
 from serifos.lab.study import runs
 from serifos.lab.study import study
@@ -80,7 +82,7 @@ class EffectsTest(testtools.TestCase):
 
     def test_the_f_test_by_its_formula(self):
         """On Brownlee's stack losses, which nobody made for this."""
-        data = sm.datasets.stackloss.load_pandas()
+        data = statsmodels.api.datasets.stackloss.load_pandas()
         y = np.array(data.endog, float)
         separate = {name: np.array(values, float)
                     for name, values in data.exog.items()}
@@ -131,7 +133,7 @@ class RunsTest(testtools.TestCase):
 
     def test_conditions_are_spread_over_the_runs(self):
         """Of each, and of each with each other factor, enough are made."""
-        conditions = [ds.Condition(size, name) for size in (1.0, 4.0, 8.0)
+        conditions = [Condition(size, name) for size in (1.0, 4.0, 8.0)
                       for name in ('bfq', 'none')]
         found = runs.pairs([full.STUDY], None, None, 0, conditions)
         self.assertEqual(80, len(found))
@@ -142,7 +144,7 @@ class RunsTest(testtools.TestCase):
             self.assertGreaterEqual(counted[end], 8)
 
     def test_random_runs_have_random_conditions(self):
-        conditions = [ds.Condition(1.0), ds.Condition(2.0)]
+        conditions = [Condition(1.0), Condition(2.0)]
         found = runs.pairs([full.STUDY], None, 60, 0, conditions)
         self.assertEqual(set(conditions), {one for _, one in found})
         self.assertEqual([run for run, _ in found],
@@ -151,7 +153,7 @@ class RunsTest(testtools.TestCase):
     def test_every_run_under_every_condition_in_no_order(self):
         space = dataclasses.replace(full.STUDY, write_pcts=(0, 50, 100),
                                     random_pcts=(0, 100))
-        conditions = [ds.Condition(1.0), ds.Condition(2.0)]
+        conditions = [Condition(1.0), Condition(2.0)]
         found = runs.all_pairs([space], conditions, 0)
         self.assertEqual(2 * space.size, len(set(found)))
         half = collections.Counter(
@@ -203,12 +205,12 @@ class CommandTest(testtools.TestCase):
         space = dataclasses.replace(full.STUDY, random_pcts=random_pcts)
         rng = np.random.default_rng(0)
         found = runs.pairs([space], 120, None, 0, [
-            ds.Condition(size, name) for size in (1.0, 3.0, 5.0)
+            Condition(size, name) for size in (1.0, 3.0, 5.0)
             for name in schedulers])
-        return ds.Dataset(samples.HEADER, tuple(
-            ds.Sample(run, 500 + 100 * one.file_set_gib + rng.normal(0, 20)
-                      + 300 * (one.scheduler == schedulers[-1]),
-                      condition=one) for run, one in found))
+        return Dataset(samples.HEADER, tuple(
+            Sample(run, 500 + 100 * one.file_set_gib + rng.normal(0, 20)
+                   + 300 * (one.scheduler == schedulers[-1]),
+                   condition=one) for run, one in found))
 
     def rows(self, dataset, model):
         samples.write(self.path, dataset)
@@ -239,7 +241,7 @@ class CommandTest(testtools.TestCase):
         two = self.conditioned()
         samples.write(self.path, dataclasses.replace(two, samples=(
             *two.samples, dataclasses.replace(
-                two.samples[0], condition=ds.Condition(1.0, 'kyber')))))
+                two.samples[0], condition=Condition(1.0, 'kyber')))))
         code, _, err = command.model('study', str(self.path))
         self.assertEqual(2, code)
         self.assertIn('by 3 I/O schedulers (bfq, kyber, none)', err)

@@ -4,7 +4,7 @@
 import ddt
 from hypothesis import given
 from hypothesis import settings
-from hypothesis import strategies as st
+from hypothesis import strategies
 import testtools
 
 from serifos import errors
@@ -40,19 +40,19 @@ class Asked:
         return [tuple(p.values()) for call in self.calls for p in call]
 
 
-@st.composite
+@strategies.composite
 def boxes(draw):
     """One to three parameters of any range, and the centre of a bowl."""
     parameters, centre = [], []
-    for i in range(draw(st.integers(1, 3))):
-        whole = draw(st.booleans())
-        least = float(draw(st.integers(0, 20)))
-        width = draw(st.sampled_from([0.5, 1, 7, 40, 300]))
+    for i in range(draw(strategies.integers(1, 3))):
+        whole = draw(strategies.booleans())
+        least = float(draw(strategies.integers(0, 20)))
+        width = draw(strategies.sampled_from([0.5, 1, 7, 40, 300]))
         greatest = least + (max(1, int(width)) if whole else width)
         parameters.append(parameter.Parameter(
-            f'p{i}', draw(st.floats(least, greatest)), least, greatest,
+            f'p{i}', draw(strategies.floats(least, greatest)), least, greatest,
             whole))
-        centre.append(draw(st.floats(least, greatest)))
+        centre.append(draw(strategies.floats(least, greatest)))
     return parameters, centre
 
 
@@ -60,7 +60,7 @@ def boxes(draw):
 class SearchTest(testtools.TestCase):
 
     @settings(max_examples=25, deadline=None)
-    @given(boxes(), st.integers(1, 4), st.integers(1, 3))
+    @given(boxes(), strategies.integers(1, 4), strategies.integers(1, 3))
     def test_it_stays_in_the_box_and_asks_nothing_twice(
             self, box, splits, explorations):
         parameters, centre = box

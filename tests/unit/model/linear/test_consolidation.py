@@ -6,9 +6,9 @@ import testtools
 
 from serifos.design import design
 from serifos.design import full
-from serifos.facts import workload as wl
+from serifos.facts.workload import Workload
 from serifos.model import fit
-from serifos.model import model as mm
+from serifos.model.model import Model
 from tests.unit.papers import golden
 from tests.unit import samples
 
@@ -65,14 +65,14 @@ class Table6Test(testtools.TestCase):
     @ddt.data('SSD1', 'SSD2')
     def test_a_file_of_the_table_predicts_the_table(self, ssd):
         names = ('intercept_us', 'sum_write_pct', 'sum_block_kib')
-        model = mm.Model(
+        model = Model(
             ssd, 'consolidation',
             {label: dict(zip(names, row))
              for label, row in _TABLE6[ssd].items()}, {}, {})
         rng = np.random.default_rng(1)
         for count in range(1, 11):
-            run = [wl.Workload(float(rng.integers(101)),
-                               float(2 ** rng.integers(3, 9)))
+            run = [Workload(float(rng.integers(101)),
+                            float(2 ** rng.integers(3, 9)))
                    for _ in range(count)]
             label = str(count) if count <= 5 else '5+'
             self.assertAlmostEqual(_table6(ssd, label, run),

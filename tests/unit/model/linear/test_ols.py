@@ -2,12 +2,12 @@
 
 import ddt
 import numpy as np
-import statsmodels.api as sm
+import statsmodels.api
 import testtools
 
 from serifos.design import full as full_design
 from serifos import errors
-from serifos.facts import dataset as ds
+from serifos.facts.dataset import Dataset
 from serifos.lab.study import study
 from serifos.model.linear import ols
 from tests.unit.papers import golden
@@ -33,7 +33,8 @@ class EliminateTest(testtools.TestCase):
     def test_everything_stays_that_matters(self):
         y = 50 + 5 * self.columns['a'] + 3 * self.columns['b'] + self.noise
         found = ols.eliminate(self.columns, y)
-        full = sm.OLS(y, np.column_stack(list(self.columns.values()))).fit()
+        full = statsmodels.api.OLS(
+            y, np.column_stack(list(self.columns.values()))).fit()
         for ours, theirs in zip(found.values(), full.params):
             self.assertAlmostEqual(theirs, ours, places=9)
 
@@ -108,6 +109,6 @@ class StudyTest(testtools.TestCase):
     def test_a_dataset_without_the_study_is_refused(self):
         dataset = samples.dataset(
             full_design.sets(full_design.TRAINING), lambda run: 100)
-        exc = self.assertRaises(errors.InputError, study.tables, ds.Dataset(
+        exc = self.assertRaises(errors.InputError, study.tables, Dataset(
             dataset.header, dataset.samples[:50]))
         self.assertIn('random_pct', str(exc))

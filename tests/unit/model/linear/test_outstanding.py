@@ -2,12 +2,12 @@
 
 from hypothesis import given
 from hypothesis import settings
-from hypothesis import strategies as st
+from hypothesis import strategies
 import numpy as np
 import testtools
 
 from serifos.design import d_optimal
-from serifos.facts import workload as wl
+from serifos.facts.workload import Workload
 from serifos.model import fit
 from tests.unit import samples
 
@@ -33,19 +33,19 @@ class OutstandingTest(testtools.TestCase):
 
     def test_one_outstanding_weighs_less_than_32(self):
         model = fit.fit(samples.dataset(_RUNS, _truth), 'outstanding')
-        thin, deep = (model.predict(model.load([wl.Workload(50, 64, q)]))
+        thin, deep = (model.predict(model.load([Workload(50, 64, q)]))
                       for q in (1, 32))
         self.assertGreater(deep, 10 * thin)
 
     def test_a_measured_q_counts_in_place_of_the_iodepth(self):
         model = fit.fit(samples.dataset(_RUNS, _truth), 'outstanding')
-        seen = wl.Workload(50, 64, 32, iops=1000, latency_us=2000)
-        asked = wl.Workload(50, 64, 2)
+        seen = Workload(50, 64, 32, iops=1000, latency_us=2000)
+        asked = Workload(50, 64, 2)
         self.assertEqual(model.predict(model.load([asked])),
                          model.predict(model.load([seen])))
 
     @settings(max_examples=25, deadline=None)
-    @given(st.integers(0, 2 ** 32 - 1))
+    @given(strategies.integers(0, 2 ** 32 - 1))
     def test_no_coefficient_is_negative_whatever_was_measured(self, seed):
         rng = np.random.default_rng(seed)
         model = fit.fit(samples.dataset(

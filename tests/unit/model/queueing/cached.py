@@ -5,7 +5,7 @@ import dataclasses
 
 import numpy as np
 
-from serifos.facts import workload as wl
+from serifos.facts.workload import Workload
 from serifos.lab.sim import device
 from serifos.lab.sim import devices
 
@@ -22,4 +22,4 @@ def run(workloads, cached, seed=0):
 
 
 def reads(clients, kib=4.0, write_pct=0):
-    return [wl.Workload(write_pct, kib, clients)]
+    return [Workload(write_pct, kib, clients)]

@@ -4,12 +4,12 @@
 import ddt
 from hypothesis import given
 from hypothesis import settings
-from hypothesis import strategies as st
+from hypothesis import strategies
 import numpy as np
 import testtools
 
 from serifos import errors
-from serifos.facts import workload as wl
+from serifos.facts.workload import Workload
 from serifos.model.queueing import cases
 from serifos.model.queueing import predict as queueing
 from tests.unit import samples
@@ -39,28 +39,31 @@ def predictor(parameters):
 
 
 def reads(clients, kib=4):
-    return samples.load([wl.Workload(0, kib, clients)])
+    return samples.load([Workload(0, kib, clients)])
 
 
-@st.composite
+@strategies.composite
 def _two_cases(draw):
-    rows = {label: {term: draw(st.floats(0, 500)) for term in cases.TERMS}
+    rows = {label: {term: draw(strategies.floats(0, 500))
+                    for term in cases.TERMS}
             for label in queueing.CLASSES[:3]}
     rows['random_read']['us'] += 1
-    p1 = {label: draw(st.floats(0.01, 1)) for label in rows}
+    p1 = {label: draw(strategies.floats(0.01, 1)) for label in rows}
     return {
         'stations': {
             'cache': {label: {**row, **{
-                term + cases.FEW: value * draw(st.floats(0, 1))
+                term + cases.FEW: value * draw(strategies.floats(0, 1))
                 for term, value in row.items()}}
                 for label, row in rows.items()},
             'media': rows},
         'p1': p1,
-        'p1_few': {label: value * draw(st.floats(0, 1))
+        'p1_few': {label: value * draw(strategies.floats(0, 1))
                    for label, value in p1.items()},
-        'few_clients': {label: draw(st.floats(1, 60)) for label in rows},
-        'cached_volumes': {label: draw(st.floats(0, 8)) for label in rows
-                           if draw(st.booleans())}}
+        'few_clients': {label: draw(strategies.floats(1, 60))
+                        for label in rows},
+        'cached_volumes': {label: draw(strategies.floats(0, 8))
+                           for label in rows
+                           if draw(strategies.booleans())}}
 
 
 class FormTest(testtools.TestCase):
@@ -80,22 +83,22 @@ class FormTest(testtools.TestCase):
         self.assertAlmostEqual(9 * 11 + 50, ours.predict(reads(11)))
 
     def test_a_class_without_cases_has_one(self):
-        load = samples.load([wl.Workload(100, 4, 10)])
+        load = samples.load([Workload(100, 4, 10)])
         self.assertAlmostEqual(0.5 * 10 * 4, predictor(PAPER).predict(load))
 
     @settings(max_examples=40, deadline=None)
-    @given(_two_cases(), st.lists(samples.workloads(), min_size=1,
-                                  max_size=6), st.floats(1, 4))
+    @given(_two_cases(), strategies.lists(samples.workloads(), min_size=1,
+                                          max_size=6), strategies.floats(1, 4))
     def test_more_of_the_same_never_help(self, doc, run, deeper):
         ours = predictor(doc)
-        more = [wl.Workload(w.write_pct, w.block_kib, w.iodepth * deeper,
-                            w.random_pct) for w in run]
+        more = [Workload(w.write_pct, w.block_kib, w.iodepth * deeper,
+                         w.random_pct) for w in run]
         was, now, twice = (ours.predict(samples.load(its))
                            for its in (run, more, [*run, *run]))
         self.assertGreaterEqual(min(now, twice), was * (1 - 1e-6))
 
     @settings(max_examples=40, deadline=None)
-    @given(_two_cases(), st.lists(st.lists(
+    @given(_two_cases(), strategies.lists(strategies.lists(
         samples.workloads(), max_size=6), min_size=1, max_size=5))
     def test_numpy_says_what_the_standard_library_says(self, doc, runs):
         ours = predictor(doc)
@@ -105,7 +108,7 @@ class FormTest(testtools.TestCase):
             [ours.predict(load) for load in loads], rtol=1e-9, atol=1e-9)
 
     def test_volumes_share_a_cache_that_holds_one_and_a_half(self):
-        runs = [reads(1), *(samples.load([wl.Workload(0, 4, 1)] * n)
+        runs = [reads(1), *(samples.load([Workload(0, 4, 1)] * n)
                             for n in (2, 3))]
         ours = predictor(SHARED)
         self.assertEqual([0, 0.25, 0.5], [ours.p1_of(run) for run in runs])

@@ -8,7 +8,7 @@ import testtools
 
 from serifos.design import alone
 from serifos.design import sequential
-from serifos.facts import dataset as ds
+from serifos.facts.dataset import Dataset
 from serifos.lab.sim import devices
 from serifos.lab.sim import modeler
 from serifos.model import fit
@@ -105,6 +105,6 @@ class FitTest(testtools.TestCase):
         # The others hardly tell, and nothing at all without distributions.
         for samples_ in (data.samples[16:], [
                 dataclasses.replace(one, seen=()) for one in data.samples]):
-            model = fit.fit(ds.Dataset(data.header, tuple(samples_)),
+            model = fit.fit(Dataset(data.header, tuple(samples_)),
                             'queueing')
             self.assertEqual(1, model.parameters['p1']['random_read'])

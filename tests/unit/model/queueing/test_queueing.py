@@ -6,15 +6,15 @@ import json
 import ddt
 from hypothesis import given
 from hypothesis import settings
-from hypothesis import strategies as st
+from hypothesis import strategies
 import numpy as np
 import testtools
 
 from serifos.design import d_optimal
 from serifos import errors
-from serifos.facts import workload as wl
+from serifos.facts.workload import Workload
 from serifos.model import fit
-from serifos.model import model as mm
+from serifos.model.model import Model
 from serifos.model.queueing import cases
 from serifos.model.queueing import fit as queueing_fit
 from serifos.model.queueing import predict as queueing
@@ -37,21 +37,22 @@ _ONE = {
         'media': {}},
     'p1': {'random_read': 0.0, 'random_write': 0.0}}
 
-_FIGURE = st.floats(0, 500)
-_TERMS = st.dictionaries(
-    st.sampled_from([*cases.TERMS,
-                     *(t + cases.LN for t in cases.TERMS),
-                     *(t + cases.CACHED for t in cases.TERMS)]),
+_FIGURE = strategies.floats(0, 500)
+_TERMS = strategies.dictionaries(
+    strategies.sampled_from([*cases.TERMS,
+                             *(t + cases.LN for t in cases.TERMS),
+                             *(t + cases.CACHED for t in cases.TERMS)]),
     _FIGURE)
-_PARAMETERS = st.fixed_dictionaries({
-    'stations': st.fixed_dictionaries({
-        name: st.dictionaries(st.sampled_from(queueing.CLASSES), _TERMS)
+_PARAMETERS = strategies.fixed_dictionaries({
+    'stations': strategies.fixed_dictionaries({
+        name: strategies.dictionaries(
+            strategies.sampled_from(queueing.CLASSES), _TERMS)
         for name in queueing.STATIONS}),
-    'p1': st.dictionaries(st.sampled_from(queueing.CLASSES),
-                          st.floats(0, 1)),
-    'file_set_gib': st.floats(0.5, 1e4),
-    'cached_gib': st.fixed_dictionaries(dict.fromkeys(
-        queueing.CLASSES, st.floats(0.5, 1e4)))}).filter(
+    'p1': strategies.dictionaries(strategies.sampled_from(queueing.CLASSES),
+                                  strategies.floats(0, 1)),
+    'file_set_gib': strategies.floats(0.5, 1e4),
+    'cached_gib': strategies.fixed_dictionaries(dict.fromkeys(
+        queueing.CLASSES, strategies.floats(0.5, 1e4)))}).filter(
         lambda doc: any(any(row.values()) for of in doc['stations'].values()
                         for row in of.values()))
 _WORKLOADS = samples.workloads()
@@ -68,8 +69,9 @@ def truth(parameters):
 class FormTest(testtools.TestCase):
 
     @settings(max_examples=30, deadline=None)
-    @given(_PARAMETERS, st.lists(st.lists(_WORKLOADS, max_size=16),
-                                 min_size=1, max_size=5))
+    @given(_PARAMETERS,
+           strategies.lists(strategies.lists(_WORKLOADS, max_size=16),
+                            min_size=1, max_size=5))
     def test_numpy_says_what_the_standard_library_says(self, doc, runs):
         ours = predictor(json.loads(json.dumps(doc)))
         loads = [samples.load(run) for run in runs]
@@ -81,18 +83,18 @@ class FormTest(testtools.TestCase):
             self.assertTrue(run or value == 0)
 
     @settings(max_examples=30, deadline=None)
-    @given(_PARAMETERS, st.lists(_WORKLOADS, min_size=1, max_size=8),
-           st.floats(1, 2), st.floats(1, 2))
+    @given(_PARAMETERS, strategies.lists(_WORKLOADS, min_size=1, max_size=8),
+           strategies.floats(1, 2), strategies.floats(1, 2))
     def test_more_of_the_same_and_larger_blocks_never_help(
             self, doc, run, deeper, larger):
         ours = predictor(doc)
         was = ours.predict(samples.load(run)) * (1 - 1e-6)
         for more in (
                 [*run, *run],
-                [wl.Workload(w.write_pct, w.block_kib, w.iodepth * deeper,
-                             w.random_pct) for w in run],
-                [wl.Workload(w.write_pct, w.block_kib * larger, w.iodepth,
-                             w.random_pct) for w in run]):
+                [Workload(w.write_pct, w.block_kib, w.iodepth * deeper,
+                          w.random_pct) for w in run],
+                [Workload(w.write_pct, w.block_kib * larger, w.iodepth,
+                          w.random_pct) for w in run]):
             self.assertGreaterEqual(ours.predict(samples.load(more)), was)
 
     def test_equal_loads_are_equal_in_whatever_company(self):
@@ -102,7 +104,7 @@ class FormTest(testtools.TestCase):
                          [ours.many(load[None])[0] for load in loads])
 
     def test_it_is_the_network_of_the_mix(self):
-        load = samples.load([wl.Workload(25, 16, 4), wl.Workload(25, 16, 8)])
+        load = samples.load([Workload(25, 16, 4), Workload(25, 16, 8)])
         read, write = 0.75, 0.25
         self.assertAlmostEqual(two_stations.response_us(
             12, read * 3.0 * 16 + write * 3.2 * 16, 0, read * 2.0,
@@ -111,13 +113,13 @@ class FormTest(testtools.TestCase):
 
     def test_p1_is_the_part_that_needs_the_media(self):
         half = {**_TWO, 'p1': {'random_read': 0.5, 'random_write': 0.0}}
-        alone = [[wl.Workload(0, 4, 1)], [wl.Workload(100, 4, 1)]]
+        alone = [[Workload(0, 4, 1)], [Workload(100, 4, 1)]]
         self.assertEqual([12 + 86, 12.8], [
             round(predictor(half).predict(samples.load(run)), 9)
             for run in alone])
 
     def test_an_unmeasured_class_has_the_times_of_the_nearest(self):
-        random, sequential = (samples.load([wl.Workload(30, 16, 8, x)])
+        random, sequential = (samples.load([Workload(30, 16, 8, x)])
                               for x in (100, 0))
         self.assertAlmostEqual(predictor(_TWO).predict(random),
                                predictor(_TWO).predict(sequential))
@@ -177,7 +179,7 @@ class FitTest(testtools.TestCase):
             {label: set(row) for label, row in found['cache'].items()})
         self.assertAlmostEqual(
             170, found['media']['random_read']['us'], delta=0.5)
-        again = mm.Model.from_json(json.loads(json.dumps(model.to_json())))
+        again = Model.from_json(json.loads(json.dumps(model.to_json())))
         load = model.load(_RUNS[0])
         self.assertEqual(model.predict(load), again.predict(load))
 
@@ -199,7 +201,7 @@ class FitTest(testtools.TestCase):
         self.assertLess(model.quality['mre'], 0.05)
 
     @settings(max_examples=6, deadline=None)
-    @given(st.integers(0, 2 ** 32 - 1))
+    @given(strategies.integers(0, 2 ** 32 - 1))
     def test_whatever_was_measured_the_form_is_sound(self, seed):
         rng = np.random.default_rng(seed)
         runs = [samples.load(run) for run in _RUNS[:24]]
@@ -242,7 +244,7 @@ class EquationTest(testtools.TestCase):
     @ddt.unpack
     def test_coefficients_are_recovered_and_the_others_pruned(
             self, row, several):
-        runs = [([wl.Workload(0, kib, t, 0)], gib)
+        runs = [([Workload(0, kib, t, 0)], gib)
                 for t in (10, 30, 50, 80, 100) for kib in (4, 8, 16, 32, 64)
                 for gib in ((80, 100, 120, 160) if several else (1,))]
         loads = [samples.load(run) for run, _ in runs]
@@ -262,7 +264,7 @@ class EquationTest(testtools.TestCase):
 
     def test_sizes_that_tell_of_some_classes_only(self):
         # Sizes below 1 GiB count as that, and a class may have no other.
-        runs = [[wl.Workload(w, kib, t, 100)] for w in (0, 100)
+        runs = [[Workload(w, kib, t, 100)] for w in (0, 100)
                 for t in (1, 4, 16) for kib in (4, 16, 64)]
         loads = [samples.load(run) for run in runs] * 2
         for sizes in (0.25, 1.0), (0.5, 16.0):
@@ -292,7 +294,7 @@ class FileSetThresholdTest(testtools.TestCase):
 
     def fitted(self, parameters, sizes=_SIZES, noise=0.0, **settings):
         rng = np.random.default_rng(5)
-        runs = [([wl.Workload(w, kib, t, 100)], gib) for w in (0, 100)
+        runs = [([Workload(w, kib, t, 100)], gib) for w in (0, 100)
                 for t in (1, 8, 32) for kib in (4, 16, 64) for gib in sizes]
         loads = [samples.load(run) for run, _ in runs]
         gib = np.array([gib for _, gib in runs], float)
@@ -303,7 +305,7 @@ class FileSetThresholdTest(testtools.TestCase):
             loads, y * rng.lognormal(0, noise, len(y)), gib, **settings)
 
     def test_a_file_set_that_fits_has_times_of_its_own(self):
-        load = samples.load([wl.Workload(0, 4, 10)])
+        load = samples.load([Workload(0, 4, 10)])
         for gib, expected in (
                 (40, 6 * 10 + 80), (41, 40 * 10 + 300 * np.log(41))):
             self.assertAlmostEqual(expected, predictor(

@@ -5,7 +5,7 @@ import ddt
 import numpy as np
 import testtools
 
-from serifos.facts import workload as wl
+from serifos.facts.workload import Workload
 from serifos.model.queueing import cases
 from serifos.model.queueing import fit as queueing_fit
 from serifos.model.queueing import steps
@@ -103,7 +103,7 @@ class StepTest(testtools.TestCase):
 
     def test_classes_step_where_they_do(self):
         loads = [*_LOADS, *(samples.load(
-            [wl.Workload(100, kib, q)]) for q in _CLIENTS
+            [Workload(100, kib, q)]) for q in _CLIENTS
             for kib in (4, 16, 64))]
         ours = test_cases.predictor(test_cases.PAPER)
         found = queueing_fit.calibrated(

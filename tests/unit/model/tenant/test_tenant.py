@@ -10,26 +10,29 @@ import ddt
 import hypothesis
 from hypothesis import given
 from hypothesis import settings
-from hypothesis import strategies as st
+from hypothesis import strategies
 import numpy as np
 import testtools
 
 from serifos.design import d_optimal
 from serifos import errors
-from serifos.facts import dataset as ds
-from serifos.facts import workload as wl
-from serifos.lab.sim import device as dev
+from serifos.facts.dataset import Dataset
+from serifos.facts.dataset import Sample
+from serifos.facts.workload import ACTIVE_FLOOR
+from serifos.facts.workload import Load
+from serifos.facts.workload import Workload
+from serifos.lab.sim.device import SimulatedDevice
 from serifos.lab.sim.nand import nand
 from serifos.model import fit
 from serifos.model import kinds
-from serifos.model import model as mm
+from serifos.model.model import Model
 from tests.unit import samples
 
 _RUNS = d_optimal.runs(60)
 
 unhurried = settings(deadline=None)
-light = samples.workloads(wl.ACTIVE_FLOOR)
-_pools = st.lists(samples.workloads(), min_size=1, max_size=12)
+light = samples.workloads(ACTIVE_FLOOR)
+_pools = strategies.lists(samples.workloads(), min_size=1, max_size=12)
 
 
 def _seen(run, workload):
@@ -48,7 +51,7 @@ def _seen(run, workload):
 
 def _sample(run):
     seen = tuple(_seen(run, workload) for workload in run)
-    return ds.Sample(tuple(run), float(np.mean(
+    return Sample(tuple(run), float(np.mean(
         [one['latency_us'] for one in seen])), seen=seen)
 
 
@@ -67,7 +70,7 @@ def _throttled(run):
         'read_latency_us': read if r else None,
         'write_latency_us': write if x else None,
         'read_p99_us': 3 * read if r else None} for x, r, w in reading)
-    return ds.Sample(tuple(run), float(np.mean(
+    return Sample(tuple(run), float(np.mean(
         [one['latency_us'] for one in seen])), seen=seen)
 
 
@@ -76,12 +79,12 @@ def _queued(run):
     device = 80 + 0.25 * samples.load(run).sum_iodepth
     seen = tuple({'latency_us': device + 9 * w.iodepth * (
         1 + w.block_kib / 64)} for w in run)
-    return ds.Sample(tuple(run), float(np.mean(
+    return Sample(tuple(run), float(np.mean(
         [one['latency_us'] for one in seen])), seen=seen)
 
 
 def dataset(runs=_RUNS):
-    return ds.Dataset(samples.HEADER, tuple(map(_sample, runs)))
+    return Dataset(samples.HEADER, tuple(map(_sample, runs)))
 
 
 @functools.cache
@@ -94,10 +97,10 @@ def fitted(predicts='latency_us'):
 def fitted_to_flash():
     """A model of few short runs of a device that is simulated by pages."""
     ssd = nand.drawn(np.random.default_rng(5))
-    made = tuple(dev.SimulatedDevice(
+    made = tuple(SimulatedDevice(
         ssd, np.random.default_rng(i), 200).measure(run, 60)
         for i, run in enumerate(d_optimal.runs(20)))
-    return fit.fit(ds.Dataset(samples.HEADER, made), 'tenant',
+    return fit.fit(Dataset(samples.HEADER, made), 'tenant',
                    settings={'members': 2})
 
 
@@ -150,7 +153,7 @@ class TenantTest(testtools.TestCase):
 
     @ddt.data(fitted, fitted_to_flash)
     def test_another_tenant_never_lowers_mine_in_planning(self, made):
-        model, large = made(), wl.Workload(0, 4096, 1)
+        model, large = made(), Workload(0, 4096, 1)
 
         @settings(max_examples=300, deadline=None)
         @given(_pools, light, light)
@@ -208,8 +211,8 @@ class TenantTest(testtools.TestCase):
 
     def test_it_tells_tenants_apart(self):
         model = fitted()
-        small, large = wl.Workload(20, 4), wl.Workload(20, 256)
-        for run in ([small, large], [small, large, wl.Workload(80, 32)]):
+        small, large = Workload(20, 4), Workload(20, 256)
+        for run in ([small, large], [small, large, Workload(80, 32)]):
             load = model.load(run)
             for workload in (small, large):
                 expected = _seen(run, workload)
@@ -224,13 +227,13 @@ class TenantTest(testtools.TestCase):
                          set(model.quality['tenant_mre_by_count']))
 
     def test_each_tenant_waits_for_its_own_requests(self):
-        model = fit.fit(ds.Dataset(samples.HEADER, tuple(map(_queued, [
-            [wl.Workload(0, 4, 1)] * few + [wl.Workload(w, s, q)] * many
+        model = fit.fit(Dataset(samples.HEADER, tuple(map(_queued, [
+            [Workload(0, 4, 1)] * few + [Workload(w, s, q)] * many
             for few in (0, 1, 4) for many in (1, 2, 8) for q in (8, 32, 128)
             for s, w in ((4, 0), (64, 50))]))), 'tenant',
             settings={'members': 1})
         self.assertLess(model.quality['tenant_mre'], 0.1)
-        reader, job = wl.Workload(0, 4, 1), wl.Workload(0, 4, 128)
+        reader, job = Workload(0, 4, 1), Workload(0, 4, 128)
         run = [reader, *[job] * 4]
         for one, seen in zip(run[:2], _queued(run).seen):
             found = model.tenant(model.load(run), one).latency_us
@@ -249,9 +252,9 @@ class TenantTest(testtools.TestCase):
     @ddt.data('read_latency_us', 'read_p99_us')
     def test_reads_beside_slow_writes_are_those_that_wait(self, predicts):
         model = fit.fit(
-            ds.Dataset(samples.HEADER, tuple(map(_throttled, _RUNS))),
+            Dataset(samples.HEADER, tuple(map(_throttled, _RUNS))),
             'tenant', predicts=predicts, settings={'members': 2})
-        tests = [_throttled([wl.Workload(w, s, 8) for w in (10, 50, 90)
+        tests = [_throttled([Workload(w, s, 8) for w in (10, 50, 90)
                              for s in blocks])
                  for blocks in ((4,), (64,), (4, 64, 256))]
         ratios = [model.predict(model.load(one.tenants))
@@ -273,7 +276,7 @@ class TenantTest(testtools.TestCase):
 
     def test_light_pools_have_intervals_of_their_own(self):
         model = fitted()
-        single = [wl.Workload(20, 4, iodepth=0.5)]
+        single = [Workload(20, 4, iodepth=0.5)]
         for run, name in ((single, 'light_tenant_deviations'),
                           (single * 40, 'tenant_deviations')):
             load = model.load(run)
@@ -287,7 +290,7 @@ class TenantTest(testtools.TestCase):
                             model.quality['tenant_deviations'])
 
     def test_a_tenant_without_reads_has_no_latency_of_reads(self):
-        model, writer = fitted(), wl.Workload(100, 16)
+        model, writer = fitted(), Workload(100, 16)
         seen = model.tenant(model.load([writer]), writer)
         self.assertIsNone(seen.read_latency_us)
         self.assertEqual(seen.latency_us, seen.write_latency_us)
@@ -306,12 +309,12 @@ class TenantTest(testtools.TestCase):
         self.assertNotIn('tenant_mre', model.quality)
 
     def test_reads_of_idle_tenants_alone_are_not_fitted(self):
-        runs = [(wl.Workload(100, 4 + i), wl.Workload(0, 4,
-                                                      think_time_us=1e6))
+        runs = [(Workload(100, 4 + i), Workload(0, 4,
+                                                think_time_us=1e6))
                 for i in range(8)]
         seen = {'iops': 1.0, 'latency_us': 90.0, 'read_latency_us': 90.0}
-        made = ds.Dataset(samples.HEADER, tuple(
-            ds.Sample(run, 90.0, seen=({'latency_us': 90.0}, seen))
+        made = Dataset(samples.HEADER, tuple(
+            Sample(run, 90.0, seen=({'latency_us': 90.0}, seen))
             for run in runs))
         exc = self.assertRaises(errors.InputError, fit.fit, made, 'tenant',
                                 predicts='read_latency_us')
@@ -330,7 +333,7 @@ class TenantTest(testtools.TestCase):
         doc = json.loads(json.dumps(fitted().to_json()))
         self.assertTrue(doc['tenants'])
         self.assertEqual(fitted().predictor,
-                         mm.Model.from_json(doc).predictor)
+                         Model.from_json(doc).predictor)
 
     def test_equal_loads_are_equal_in_any_company(self):
         predictor = fitted().predictor
@@ -341,12 +344,12 @@ class TenantTest(testtools.TestCase):
 
     def test_nothing_active_is_a_latency_of_nothing(self):
         predictor = fitted().predictor
-        self.assertEqual(0, predictor.predict(wl.Load()))
+        self.assertEqual(0, predictor.predict(Load()))
         self.assertEqual([0], predictor.many(_vector()).tolist())
 
     def test_no_prediction_is_wild(self):
         model = fitted()
-        for run in ([wl.Workload(w, s, q, x)] * n for w in (0, 100)
+        for run in ([Workload(w, s, q, x)] * n for w in (0, 100)
                     for s in (4, 1024) for q in (1, 64) for x in (0, 100)
                     for n in (1, 20)):
             ratio = model.predict(model.load(run)) / _sample(run).latency_us
@@ -376,7 +379,7 @@ class PoolMeanTest(testtools.TestCase):
 
     def test_a_kind_without_tenants_takes_the_mean_of_the_pool(self):
         model = fit.fit(dataset(), 'outstanding')
-        run = [wl.Workload(20, 4), wl.Workload(20, 256)]
+        run = [Workload(20, 4), Workload(20, 256)]
         load = model.load(run)
         self.assertFalse(model.tenants)
         for workload in run:

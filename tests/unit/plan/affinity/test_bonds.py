@@ -1,35 +1,35 @@
 # SPDX-License-Identifier: Apache-2.0
 import testtools
 
-from serifos.facts import cluster as cl
+from serifos.facts.cluster import Cluster
 from serifos.plan.affinity import torn
 from serifos.plan import bfd
 from serifos.plan import evacuate
-from serifos.plan import limits as lm
+from serifos.plan.limits import Limits
 from serifos.plan.outlook import explaining
 from serifos.plan.outlook import reasons
-from serifos.plan import plan as pl
-from serifos.plan import problem as pm
+from serifos.plan.plan import Move
+from serifos.plan.problem import Problem
 from serifos.plan import relieve
-from serifos.plan import state as st
+from serifos.plan.state import State
 from tests.unit.plan import clusters
 
 SAME, APART = {'same_pool': ('s',)}, {'different_pool': ('d',)}
 
 
 def cluster(*volumes, pools='abc', **more):
-    return cl.Cluster(tuple(clusters.pool(name, **more) for name in pools),
-                      volumes)
+    return Cluster(tuple(clusters.pool(name, **more) for name in pools),
+                   volumes)
 
 
 def move(volume, to, source='a'):
-    return pl.Move(volume, source, to, 10, 2.0, 1.0, 1.0, 1.0, '')
+    return Move(volume, source, to, 10, 2.0, 1.0, 1.0, 1.0, '')
 
 
 class BondsTest(testtools.TestCase):
 
     def moves(self, found, planner=relieve, **limits):
-        self.plan = clusters.planned(planner, found, lm.Limits(
+        self.plan = clusters.planned(planner, found, Limits(
             every_refusal=True, **limits))
         return [(each.volume, each.target) for each in self.plan.moves]
 
@@ -76,8 +76,8 @@ class BondsTest(testtools.TestCase):
                    clusters.volume('v', 'a', 64, **SAME),
                    clusters.volume('w', 'c', 16, **SAME))
         self.assertEqual([('v', 'c')], self.moves(cluster(*volumes)))
-        full = cl.Cluster((clusters.pool('a'), clusters.pool('b'),
-                           clusters.pool('c', free_gib=0)), volumes)
+        full = Cluster((clusters.pool('a'), clusters.pool('b'),
+                        clusters.pool('c', free_gib=0)), volumes)
         self.assertEqual([], self.moves(full))
         self.assertEqual('it is to share a pool with volume w, on c',
                          self.reason('v'))
@@ -90,7 +90,7 @@ class BondsTest(testtools.TestCase):
         self.assertEqual([], self.moves(cluster(*volumes, pools='ab')))
         self.assertEqual('it is to be kept apart from volume w, on b',
                          self.reason('v'))
-        shared = cl.Cluster((
+        shared = Cluster((
             clusters.pool('a'), clusters.pool('b', device='sda'),
             clusters.pool('c', device='sda')), volumes)
         self.assertEqual([], self.moves(shared))
@@ -119,7 +119,7 @@ class BondsTest(testtools.TestCase):
             clusters.volume('v', 'a', 64, **SAME),
             clusters.volume('w', 'a', 64, workload=clusters.IDLE, **SAME),
             clusters.volume('x', 'b', 8, **APART))
-        plan = evacuate.plan(found, clusters.models_of(found), lm.Limits(),
+        plan = evacuate.plan(found, clusters.models_of(found), Limits(),
                              'a')
         to = {each.volume: each.target for each in plan.moves}
         self.assertEqual('c', to['u'])
@@ -129,8 +129,8 @@ class BondsTest(testtools.TestCase):
         found = cluster(clusters.volume('v', 'a', 64, **APART),
                         clusters.volume('t', 'a', 64),
                         clusters.volume('w', 'b', 8, **APART))
-        state = st.State.of(pm.Problem.of(
-            found, clusters.models_of(found), lm.Limits()))
+        state = State.of(Problem.of(
+            found, clusters.models_of(found), Limits()))
         goals = {goal.pool: goal for goal in
                  explaining.part(state, 'v').goals}
         self.assertTrue(goals['b'].barred)

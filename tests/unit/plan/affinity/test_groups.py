@@ -8,18 +8,19 @@ import random
 
 from hypothesis import given
 from hypothesis import settings
-from hypothesis import strategies as hs
+from hypothesis import strategies
 import numpy as np
 import testtools
 
-from serifos.facts import cluster as cl
-from serifos.plan.affinity import bonds as bd
+from serifos.facts.cluster import Volume
+from serifos.plan.affinity.bonds import Bonds
+from serifos.plan.affinity.bonds import Ints
 from serifos.plan.affinity import labels
 
 PLACES = 4
 
 
-def drawn(seed: int) -> tuple[list[cl.Volume], bd.Ints]:
+def drawn(seed: int) -> tuple[list[Volume], Ints]:
     """Volumes with labels in common, and where they live."""
     rng = random.Random(seed)
     likely = rng.choice((0.1, 0.3, 0.6))
@@ -28,8 +29,8 @@ def drawn(seed: int) -> tuple[list[cl.Volume], bd.Ints]:
         return tuple(word for word in words if rng.random() < likely)
 
     foes = ('d', 'e', f'{labels.SERVER}x', f'{labels.SERVER}y')
-    volumes = [cl.Volume(f'v{i}', 'a', 1.0, same_pool=some(('a', 'b', 'c')),
-                         different_pool=some(foes))
+    volumes = [Volume(f'v{i}', 'a', 1.0, same_pool=some(('a', 'b', 'c')),
+                      different_pool=some(foes))
                for i in range(rng.randrange(9))]
     return volumes, np.array(
         [rng.randrange(-1, PLACES) for _ in volumes], np.intp)
@@ -38,7 +39,7 @@ def drawn(seed: int) -> tuple[list[cl.Volume], bd.Ints]:
 class Pairs:
     """The same, pair by pair."""
 
-    def __init__(self, volumes: list[cl.Volume], home: bd.Ints) -> None:
+    def __init__(self, volumes: list[Volume], home: Ints) -> None:
         every = range(len(volumes))
         self.kin = {i: {i} for i in every}
         for _ in every:
@@ -74,10 +75,10 @@ class Pairs:
 class GroupsTest(testtools.TestCase):
 
     @settings(max_examples=600, deadline=None)
-    @given(hs.integers(0, 1 << 32))
+    @given(strategies.integers(0, 1 << 32))
     def test_they_are_what_pairs_say(self, seed):
         volumes, home = drawn(seed)
-        bonds, pairs = bd.Bonds.of(volumes, home), Pairs(volumes, home)
+        bonds, pairs = Bonds.of(volumes, home), Pairs(volumes, home)
         self.assertEqual(any(map(len, pairs.foes.values())) or any(
             len(its) > 1 for its in pairs.kin.values()), bool(bonds))
         for i in range(len(volumes)):

@@ -2,7 +2,7 @@
 import ddt
 import testtools
 
-from serifos.facts import inventory as inv
+from serifos.facts.inventory import Record
 from serifos.plan.affinity import labels
 
 A, B, C = (f'{n}0000000-0000-4000-8000-000000000000' for n in 'abc')
@@ -10,7 +10,7 @@ A, B, C = (f'{n}0000000-0000-4000-8000-000000000000' for n in 'abc')
 
 def record(name, same=None, different=None, project='p', servers=()):
     said = {'serifos:same_pool': same, 'serifos:different_pool': different}
-    return inv.Record(name, 1, 'available', project_id=project, metadata={
+    return Record(name, 1, 'available', project_id=project, metadata={
         key: value for key, value in said.items() if value is not None},
         attachments=servers)
 

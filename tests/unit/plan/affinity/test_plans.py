@@ -11,27 +11,28 @@ import random
 from hypothesis import assume
 from hypothesis import given
 from hypothesis import settings
-from hypothesis import strategies as hs
+from hypothesis import strategies
 import testtools
 
-from serifos.facts import cluster as cl
+from serifos.facts.cluster import Cluster
 from serifos.plan.affinity import torn
 from serifos.plan.asked import undo
 from serifos.plan import bfd
 from serifos.plan import evacuate
-from serifos.plan import limits as lm
+from serifos.plan.limits import Limits
 from serifos.plan.outlook import reasons
 from serifos.plan import quota
 from serifos.plan import relieve
 from tests.unit.plan import clusters
 
-LIMITS = hs.builds(
-    lm.Limits, hs.sampled_from((0.0, 0.1)),
-    hs.sampled_from((None, None, 1, 2)), every_refusal=hs.just(True),
-    max_fill=hs.sampled_from((1.0, 0.9)),
-    horizon_s=hs.sampled_from((None, 600.0)),
-    capacity_horizon_s=hs.sampled_from((None, 864000.0)))
-SMALL = hs.sampled_from((0, 20))
+LIMITS = strategies.builds(
+    Limits, strategies.sampled_from((0.0, 0.1)),
+    strategies.sampled_from((None, None, 1, 2)),
+    every_refusal=strategies.just(True),
+    max_fill=strategies.sampled_from((1.0, 0.9)),
+    horizon_s=strategies.sampled_from((None, 600.0)),
+    capacity_horizon_s=strategies.sampled_from((None, 864000.0)))
+SMALL = strategies.sampled_from((0, 20))
 EXAMPLES = settings(max_examples=250, deadline=None)
 
 
@@ -43,10 +44,10 @@ class Paper:
         return bfd.plan(*args, paper=True, **more)
 
 
-PLANNERS = hs.sampled_from((bfd, relieve, relieve, Paper))
+PLANNERS = strategies.sampled_from((bfd, relieve, relieve, Paper))
 
 
-def bound(seed: int) -> cl.Cluster:
+def bound(seed: int) -> Cluster:
     """A random cluster, in which volumes have labels in common."""
     rng = random.Random(seed)
     cluster = clusters.of_seed(seed)
@@ -63,17 +64,17 @@ def bound(seed: int) -> cl.Cluster:
             for volume in cluster.volumes))
 
 
-BOUND = hs.integers(0, 1 << 32).map(bound)
+BOUND = strategies.integers(0, 1 << 32).map(bound)
 
 
-def together(cluster: cl.Cluster) -> Iterator[frozenset[str]]:
+def together(cluster: Cluster) -> Iterator[frozenset[str]]:
     """The pairs that are to share a pool and do, label by label."""
     for one, other in itertools.combinations(cluster.volumes, 2):
         if {*one.same_pool} & {*other.same_pool} and one.pool == other.pool:
             yield frozenset((one.id, other.id))
 
 
-def apart(cluster: cl.Cluster) -> Iterator[frozenset[str]]:
+def apart(cluster: Cluster) -> Iterator[frozenset[str]]:
     """The pairs that are to be on different devices and are."""
     device = {pool.name: pool.device_key for pool in cluster.pools}
     for one, other in itertools.combinations(cluster.volumes, 2):
@@ -82,7 +83,7 @@ def apart(cluster: cl.Cluster) -> Iterator[frozenset[str]]:
             yield frozenset((one.id, other.id))
 
 
-def meeting(cluster: cl.Cluster) -> Iterator[tuple[frozenset[str], str]]:
+def meeting(cluster: Cluster) -> Iterator[tuple[frozenset[str], str]]:
     """The pairs that are to be on different devices, and which they share."""
     device = {pool.name: pool.device_key for pool in cluster.pools}
     for one, other in itertools.combinations(cluster.volumes, 2):
@@ -91,7 +92,7 @@ def meeting(cluster: cl.Cluster) -> Iterator[tuple[frozenset[str], str]]:
             yield frozenset((one.id, other.id)), device.get(one.pool, '')
 
 
-def spread(cluster: cl.Cluster, label: str) -> int:
+def spread(cluster: Cluster, label: str) -> int:
     return len({v.pool for v in cluster.volumes if label in v.same_pool})
 
 
@@ -118,7 +119,7 @@ class PlansTest(testtools.TestCase):
         self._keeps(cluster, clusters.planned(planner, cluster, limits))
 
     @EXAMPLES
-    @given(BOUND, LIMITS, hs.randoms())
+    @given(BOUND, LIMITS, strategies.randoms())
     def test_no_evacuation_does(self, cluster, limits, rng):
         pool = rng.choice(cluster.pools)
         assume(pool.state != 'down')
@@ -140,11 +141,11 @@ class PlansTest(testtools.TestCase):
             [undo.Made(m.volume, m.source, m.target) for m in moves]))
 
     @EXAMPLES
-    @given(PLANNERS, hs.integers(0, 1 << 32))
+    @given(PLANNERS, strategies.integers(0, 1 << 32))
     def test_nothing_that_is_left_of_a_plan_brings_foes_together(
             self, planner, seed):
         """Their labels may have come after the plan."""
-        limits, then = lm.Limits(0.0), bound(seed)
+        limits, then = Limits(0.0), bound(seed)
         moves = clusters.planned(planner, dataclasses.replace(
             then, volumes=tuple(dataclasses.replace(
                 volume, same_pool=(), different_pool=())
@@ -160,7 +161,7 @@ class PlansTest(testtools.TestCase):
                 self.assertLessEqual({*meeting(then)}, before)
 
     @EXAMPLES
-    @given(hs.sampled_from((bfd, relieve)), BOUND, LIMITS, SMALL)
+    @given(strategies.sampled_from((bfd, relieve)), BOUND, LIMITS, SMALL)
     def test_planning_again_ends(self, planner, cluster, limits, small):
         self.patch(quota, 'SMALL', small)
         plan = clusters.planned(planner, cluster, limits)

@@ -8,10 +8,10 @@ import testtools
 
 from serifos.balancer import outlook
 from serifos.balancer import planning
-from serifos.facts import cluster as cl
+from serifos.facts.cluster import Cluster
 from serifos.facts import reason
-from serifos.facts import workload as wl
-from serifos.plan import limits as lm
+from serifos.facts.workload import Workload
+from serifos.plan.limits import Limits
 from serifos.plan import relieve
 from serifos.report.plan import tables
 from serifos.report.plan import text
@@ -25,8 +25,8 @@ POOLS = pool('stor1@s#s'), pool('stor2@s#s')
 SNAPSHOT = reason.Reason('a snapshot holds it', 'snapshots')
 
 
-def seen(pools, volumes, limits=lm.Limits()):
-    cluster = cl.Cluster(tuple(pools), tuple(volumes))
+def seen(pools, volumes, limits=Limits()):
+    cluster = Cluster(tuple(pools), tuple(volumes))
     return outlook.outlook(
         clusters.planned(relieve, cluster, limits), cluster, limits,
         clusters.MODELS)
@@ -80,10 +80,10 @@ class HeadlineTest(testtools.TestCase):
         self.assertNotIn('may not be seen', said(POOLS, HOT))
         wide = dataclasses.replace(clusters.MODELS['flat'],
                                    quality={'interval': (-0.6, 0.6)})
-        cluster = cl.Cluster(POOLS, HOT)
+        cluster = Cluster(POOLS, HOT)
         found = outlook.outlook(
-            clusters.planned(relieve, cluster, lm.Limits()), cluster,
-            lm.Limits(), {'flat': wide})
+            clusters.planned(relieve, cluster, Limits()), cluster,
+            Limits(), {'flat': wide})
         self.assertIn(
             'What stor1 gains lies within the 90 % interval of its model, '
             '0.512 to 2.05 ms now: it may not be seen.',
@@ -122,10 +122,10 @@ class WarningsTest(testtools.TestCase):
     def test_a_model_outside_of_its_range(self):
         narrow = dataclasses.replace(clusters.MODELS['flat'], range={
             **clusters.WIDE, 'block_kib': (4, 32)})
-        cluster = cl.Cluster(POOLS, HOT)
+        cluster = Cluster(POOLS, HOT)
         found = _words(text.text(outlook.outlook(
-            clusters.planned(relieve, cluster, lm.Limits()), cluster,
-            lm.Limits(), {'flat': narrow}), 0.0, 900.0))
+            clusters.planned(relieve, cluster, Limits()), cluster,
+            Limits(), {'flat': narrow}), 0.0, 900.0))
         self.assertIn('2 pools of 2 are loaded beyond what the models were '
                       'trained on (stor1, stor2)', found)
         self.assertIn('1.28 *', found)
@@ -137,7 +137,7 @@ class MeasuredTest(testtools.TestCase):
 
     @staticmethod
     def busy(name, home, latency_us, most_us=None):
-        return volume(name, home, max_latency_us=most_us, workload=wl.Workload(
+        return volume(name, home, max_latency_us=most_us, workload=Workload(
             50, 64, 1, iops=1000.0, latency_us=latency_us))
 
     def words(self, *volumes, pools=POOLS):
@@ -150,12 +150,12 @@ class MeasuredTest(testtools.TestCase):
             for name, sees in zip('vw', latencies)]
 
     def test_pools_that_do_not_fit_come_first(self):
-        cluster = planning.measured(cl.Cluster(POOLS, tuple(
-            volume(name, home, workload=wl.Workload(
+        cluster = planning.measured(Cluster(POOLS, tuple(
+            volume(name, home, workload=Workload(
                 50, 64, iops=8e6 / us, latency_us=us))
             for name, home, us in (('v', 'stor1@s#s', 100.0),
                                    ('w', 'stor2@s#s', 640.0)))),
-            lm.Limits(), clusters.MODELS)
+            Limits(), clusters.MODELS)
         found = _words(said(cluster.pools, cluster.volumes))
         self.assertTrue(found.startswith(
             '1 of 2 pools does not fit its model: rebuild or refine before '
@@ -196,7 +196,7 @@ class TablesTest(testtools.TestCase):
 
     def test_refusals_are_counted_by_reason(self):
         held = [volume(f's{i}', 'stor1@s#s', movable=SNAPSHOT,
-                       workload=wl.Workload(50, 16, q))
+                       workload=Workload(50, 16, q))
                 for i, q in enumerate((2, 9))]
         found = _words(said(POOLS, [*HOT, *held]))
         self.assertRegex(

@@ -6,15 +6,17 @@ import itertools
 
 import ddt
 import hypothesis
-from hypothesis import strategies as st
+from hypothesis import strategies
 import numpy as np
 import testtools
 
 from serifos.facts import activity
-from serifos.facts import history as hs
-from serifos.telemetry import counters as cn
+from serifos.facts import history
+from serifos.telemetry.counters import Counters
+from serifos.telemetry.counters import Reading
 from serifos.telemetry.history import amounts
-from tests.unit.telemetry import readings as rd
+from tests.unit.telemetry.readings import place
+from tests.unit.telemetry.readings import steady
 
 BEGIN, END = 1_800_000_000, 1_800_000_600
 LONGEST_S = amounts.longest_s(15)
@@ -23,7 +25,7 @@ LONGEST_S = amounts.longest_s(15)
 def taken(volumes, times=None, clock=lambda at: at, booted=77.0):
     """Readings every 15 s, in each of which volumes(at) are seen."""
     times = range(BEGIN - 8, END + 22, 15) if times is None else times
-    return [cn.Reading(at, volumes(at), started=booted, clock=clock(at))
+    return [Reading(at, volumes(at), started=booted, clock=clock(at))
             for at in times]
 
 
@@ -38,14 +40,14 @@ def seconds(found, column=0):
 
 def since(at, **others):
     """Counters of a volume that has been busy since then."""
-    return rd.steady(at - BEGIN + 1000, **others)
+    return steady(at - BEGIN + 1000, **others)
 
 
 @ddt.ddt
 class AmountsTest(testtools.TestCase):
 
     def test_a_steady_volume(self):
-        found = series([rd.place('a')], {'node1': taken(
+        found = series([place('a')], {'node1': taken(
             lambda at: {'a': since(at)})})
         self.assertEqual((('a',), BEGIN, END), (
             found.volumes, found.begin, found.end))
@@ -57,19 +59,19 @@ class AmountsTest(testtools.TestCase):
                 np.full((10, 1), value), getattr(found, name), rtol=1e-5)
 
     def test_what_happens_between_readings_is_shared_by_seconds(self):
-        found = series([rd.place('a')], {'node1': taken(
+        found = series([place('a')], {'node1': taken(
             lambda at: {'a': since(at)}, [BEGIN + 50, BEGIN + 90])})
         self.assertEqual([10, 30, 0], seconds(found)[:3])
         np.testing.assert_allclose([7500, 22500, 0], found.sums[1, :3, 0])
 
     def test_what_was_before_and_comes_after_is_left_out(self):
-        found = series([rd.place('a')], {'node1': taken(
+        found = series([place('a')], {'node1': taken(
             lambda at: {'a': since(at)})}, BEGIN + 120, BEGIN + 240)
         self.assertEqual([60, 60], seconds(found))
 
     def test_gap(self):
         """An exporter that went and came: nobody knows when it was."""
-        found = series([rd.place('a')], {'node1': taken(
+        found = series([place('a')], {'node1': taken(
             lambda at: {'a': since(at)}, [
                 *range(BEGIN, BEGIN + 121, 15),
                 *range(BEGIN + 240, END + 1, 15)])})
@@ -78,15 +80,15 @@ class AmountsTest(testtools.TestCase):
 
     def test_a_reading_that_failed_costs_nothing(self):
         readings = taken(lambda at: {'a': since(at)})
-        readings[7:9] = [cn.Reading(r.at, fault='busy')
+        readings[7:9] = [Reading(r.at, fault='busy')
                          for r in readings[7:9]]
         self.assertEqual([60] * 10, seconds(series(
-            [rd.place('a')], {'node1': readings})))
+            [place('a')], {'node1': readings})))
 
     def test_reset(self):
         """Counters that fell: that interval alone is unknown."""
-        found = series([rd.place('a'), rd.place('b')], {'node1': taken(
-            lambda at: {'a': rd.steady(at - BEGIN + (
+        found = series([place('a'), place('b')], {'node1': taken(
+            lambda at: {'a': steady(at - BEGIN + (
                 9 if at > BEGIN + 90 else 1000)), 'b': since(at)},
             range(BEGIN, END + 1, 15))})
         self.assertEqual([60, 45] + [60] * 8, seconds(found))
@@ -94,17 +96,17 @@ class AmountsTest(testtools.TestCase):
         np.testing.assert_allclose(1000, found.iops[:, 0], rtol=1e-5)
 
     def test_reboot_though_no_counter_fell(self):
-        early, late = (taken(lambda at: {'a': rd.steady(
+        early, late = (taken(lambda at: {'a': steady(
             (at - BEGIN) * factor)}, times, booted=booted)
             for times, booted, factor in (
                 (range(BEGIN, BEGIN + 91, 15), 77.0, 1),
                 (range(BEGIN + 105, END + 1, 15), BEGIN + 95.0, 3)))
         self.assertEqual([60, 45] + [60] * 8, seconds(series(
-            [rd.place('a')], {'node1': early + late})))
+            [place('a')], {'node1': early + late})))
 
     def test_new_and_deleted(self):
         """Known from its second reading on, until its last one."""
-        found = series([rd.place('a')], {'node1': taken(
+        found = series([place('a')], {'node1': taken(
             lambda at: {'a': since(at)}
             if BEGIN + 100 <= at <= BEGIN + 200 else {},
             range(BEGIN, END + 1, 10))})
@@ -119,7 +121,7 @@ class AmountsTest(testtools.TestCase):
             (dataclasses.replace(reading, at=float(stamped(reading.at)))
              for reading in taken(lambda at: {'a': since(at)})),
             key=lambda reading: reading.at)
-        found = series([rd.place('a')], {'node1': readings},
+        found = series([place('a')], {'node1': readings},
                        BEGIN - 4200, END + 4200)
         seen = found.seconds[:, 0]
         self.assertGreater(seen.sum(), 570 - 2 * abs(ahead) % 3600)
@@ -128,10 +130,10 @@ class AmountsTest(testtools.TestCase):
             1000, found.iops[seen > 0], rtol=1e-5)
 
     def test_a_host_without_its_uptime_and_a_clock_that_is_set(self):
-        readings = [cn.Reading(at if at < BEGIN + 300 else at + 3600,
-                               {'a': since(at)})
+        readings = [Reading(at if at < BEGIN + 300 else at + 3600,
+                            {'a': since(at)})
                     for at in range(BEGIN, END + 1, 15)]
-        found = series([rd.place('a')], {'node1': readings},
+        found = series([place('a')], {'node1': readings},
                        BEGIN, END + 3600)
         self.assertEqual(285 + 300, found.seconds.sum())
         np.testing.assert_allclose(
@@ -146,7 +148,7 @@ class AmountsTest(testtools.TestCase):
 
         def target(at):
             return {'copy' if at < at_moved else 'a': since(at, iops=500)}
-        found = series([rd.place('a', 'node2')], {
+        found = series([place('a', 'node2')], {
             'node1': taken(source), 'node2': taken(target)})
         self.assertEqual(60, found.seconds[0, 0])
         np.testing.assert_allclose(1000, found.iops[:5, 0], rtol=1e-5)
@@ -154,7 +156,7 @@ class AmountsTest(testtools.TestCase):
 
     def test_migrated_in_the_middle_of_a_slot(self):
         moved = BEGIN + 90
-        found = series([rd.place('a', 'node2')], {
+        found = series([place('a', 'node2')], {
             'node2': taken(lambda at: {'a': since(at)} if at >= moved else {},
                            range(BEGIN, END + 1, 15)),
             'node1': taken(lambda at: {'a': since(at)} if at <= moved else {},
@@ -170,7 +172,7 @@ class AmountsTest(testtools.TestCase):
         def there(at):
             return {'a': since(at, iops=7e5)} if at > BEGIN + 400 else {
                 'a': since(at, iops=500)} if at > BEGIN + 200 else {}
-        found = series([rd.place('a')], {
+        found = series([place('a')], {
             'node2': taken(there, range(BEGIN, END - 29, 10)),
             'node1': taken(here, range(BEGIN, END - 29, 10))})
         self.assertEqual([60] * 3 + [50] + [60] * 5 + [30],
@@ -201,7 +203,7 @@ class AmountsTest(testtools.TestCase):
             return {'a': counters if at < BEGIN + 60 else dataclasses.replace(
                 counters, **{name: getattr(counters, name) + value
                              for name, value in change.items()})}
-        found = series([rd.place('a')], {'node1': taken(
+        found = series([place('a')], {'node1': taken(
             volumes, range(BEGIN, END + 1, 15))})
         self.assertEqual([45] + [60] * 9, seconds(found))
 
@@ -209,28 +211,29 @@ class AmountsTest(testtools.TestCase):
         def untimed(at, **others):
             return dataclasses.replace(
                 since(at, **others), read_s=np.nan, write_s=np.nan)
-        found = series([rd.place('a'), rd.place('b')], {'node1': taken(
+        found = series([place('a'), place('b')], {'node1': taken(
             lambda at: {'a': untimed(at), 'b': untimed(BEGIN)})})
         np.testing.assert_allclose(1000, found.iops[:, 0], rtol=1e-5)
         self.assertTrue(np.isnan(found.outstanding[:, 0]).all())
         np.testing.assert_array_equal(0, found.outstanding[:, 1])
 
-    @hypothesis.given(st.data())
+    @hypothesis.given(strategies.data())
     def test_all_that_the_counters_say_is_in_the_slots(self, data):
         """Over any readings, without a gap; and whatever the slots are."""
-        pauses = data.draw(st.lists(st.floats(1, 50), min_size=1,
-                                    max_size=30))
-        grown = data.draw(st.lists(
-            st.tuples(*[st.integers(0, 10_000)] * 2),
+        pauses = data.draw(strategies.lists(strategies.floats(1, 50),
+                                            min_size=1,
+                                            max_size=30))
+        grown = data.draw(strategies.lists(
+            strategies.tuples(*[strategies.integers(0, 10_000)] * 2),
             min_size=len(pauses), max_size=len(pauses)))
         at, total, readings = float(BEGIN + 7), [0, 0], []
         for pause, more in zip([0.0, *pauses], [(0, 0), *grown]):
             at, total = at + pause, [a + b for a, b in zip(total, more)]
-            readings.append(cn.Reading(at, {'a': cn.Counters(
+            readings.append(Reading(at, {'a': Counters(
                 *total, *(4096 * n for n in total),
                 *(n / 1000 for n in total))}))
         for step_s in (60, 300, 3600):
-            found = series([rd.place('a')], {'node1': readings}, BEGIN,
+            found = series([place('a')], {'node1': readings}, BEGIN,
                            BEGIN + 1800, step_s)
             np.testing.assert_allclose(
                 [at - readings[0].at, *total, *(4096 * n for n in total),
@@ -238,16 +241,16 @@ class AmountsTest(testtools.TestCase):
                 found.sums.sum(axis=1)[:, 0], rtol=1e-4)
             self.assertLessEqual(found.seconds.max(), step_s * (1 + 1e-6))
 
-    @hypothesis.given(st.permutations(range(3)))
+    @hypothesis.given(strategies.permutations(range(3)))
     def test_the_order_of_hosts_does_not_matter(self, order):
         readings = [(f'node{n}', taken(
             lambda at, n=n: {'a': since(at, iops=100 * (n + 1))}
             if BEGIN + 200 * n <= at <= BEGIN + 200 * (n + 1) else {},
             range(BEGIN, END + 1, 10))) for n in range(3)]
         found = amounts.series(
-            [rd.place('a', 'node2')], dict(readings[n] for n in order), BEGIN,
+            [place('a', 'node2')], dict(readings[n] for n in order), BEGIN,
             END, 60, longest_s=LONGEST_S)
         self.assertEqual([60] * 10, seconds(found))
         self.assertTrue(all(
             a <= b for a, b in itertools.pairwise(found.iops[:, 0])))
-        self.assertEqual(hs.FIGURES[0], 'seconds')
+        self.assertEqual(history.FIGURES[0], 'seconds')

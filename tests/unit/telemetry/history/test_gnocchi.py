@@ -14,12 +14,12 @@ import numpy as np
 import testtools
 
 from serifos import errors
-from serifos.facts import caps as cp
-from serifos.telemetry import counters as cn
+from serifos.facts.caps import Caps
+from serifos.telemetry.counters import Counters
 from serifos.telemetry import gnocchi
 from serifos.telemetry import gnocchi_disks as disks
 from serifos.telemetry import http
-from tests.unit.telemetry import readings as rd
+from tests.unit.telemetry import readings
 
 BEGIN = 1_800_000_000
 HOUR, EVERY_S = 3600, 300
@@ -27,11 +27,11 @@ NAMES = disks.COUNTED + disks.TIMED
 
 
 def busy(at, **others):
-    return rd.steady(at - BEGIN + HOUR, **others)
+    return readings.steady(at - BEGIN + HOUR, **others)
 
 
 def _sum(*several):
-    return cn.Counters(*map(sum, zip(*(each.values for each in several))))
+    return Counters(*map(sum, zip(*(each.values for each in several))))
 
 
 @ddt.ddt
@@ -43,7 +43,7 @@ class PastTest(testtools.TestCase):
         self.attached = {'a': 0.0}
         self.measured = range(BEGIN - HOUR, BEGIN + HOUR + 1, EVERY_S)
         self.names, self.now = NAMES, BEGIN + HOUR
-        self.url = self.enterContext(rd.serving(self.answer))
+        self.url = self.enterContext(readings.serving(self.answer))
 
     def answer(self, method, path, headers, body):
         """As Gnocchi: the resources of disks, the measures of metrics."""
@@ -76,7 +76,7 @@ class PastTest(testtools.TestCase):
                 volume: (volume, '/dev/vdb', since)
                 for volume, since in self.attached.items()},
             granularity_s=EVERY_S, clock=lambda: self.now).read(
-                [dataclasses.replace(rd.place(volume), caps=caps)
+                [dataclasses.replace(readings.place(volume), caps=caps)
                  for volume in volumes or 'a'], begin, end, step_s)
 
     @ddt.data(300, 900, HOUR)
@@ -95,10 +95,11 @@ class PastTest(testtools.TestCase):
         self.disks['a'] = lambda at: busy(at, iops=500) if (
             at <= BEGIN + 1800) else _sum(
                 busy(BEGIN + 1800, iops=500),
-                rd.steady(at - BEGIN - 1800, iops=1000, latency_us=20000))
+                readings.steady(at - BEGIN - 1800, iops=1000,
+                                latency_us=20000))
         for cap, us, queued in (
-                (None, 14000, 10.5), (cp.Caps(2000.0), 14000, 10.5),
-                (cp.Caps(1000.0), 2000, 1.5)):
+                (None, 14000, 10.5), (Caps(2000.0), 14000, 10.5),
+                (Caps(1000.0), 2000, 1.5)):
             found = self.read(step_s=HOUR, caps=cap)
             np.testing.assert_allclose(750, found.iops, rtol=1e-3)
             np.testing.assert_allclose(us, found.latency_us, rtol=1e-3)
@@ -107,8 +108,8 @@ class PastTest(testtools.TestCase):
     def test_what_was_there_before_it_was_attached_says_nothing(self):
         self.attached['a'] = BEGIN + 1500.0
         self.disks['a'] = lambda at: busy(at, iops=500) if (
-            at <= BEGIN + 1500) else rd.steady(at - BEGIN - 1500)
-        found = self.read(caps=cp.Caps(1000.0))
+            at <= BEGIN + 1500) else readings.steady(at - BEGIN - 1500)
+        found = self.read(caps=Caps(1000.0))
         self.assertTrue(np.isnan(found.latency_us[6:]).all())
         np.testing.assert_allclose(1000, found.iops[6:], rtol=1e-3)
 
@@ -127,13 +128,13 @@ class PastTest(testtools.TestCase):
         np.testing.assert_allclose(1000, found.iops, rtol=1e-4)
         self.assertTrue(np.isnan(found.latency_us).all())
         self.assertTrue(np.isnan(found.outstanding).all())
-        self.disks['a'] = lambda at: rd.steady(77)
+        self.disks['a'] = lambda at: readings.steady(77)
         np.testing.assert_array_equal(0, self.read().outstanding)
 
     def test_what_another_volume_did_on_that_disk_is_not_its_own(self):
         self.attached['a'] = BEGIN + 1500.0
         self.disks['a'] = lambda at: busy(at) if at >= BEGIN + 1500 else (
-            rd.steady(at - BEGIN + HOUR, iops=100))
+            readings.steady(at - BEGIN + HOUR, iops=100))
         found = self.read()
         self.assertEqual([0] * 5 + [300] * 7, found.seconds[:, 0].tolist())
         np.testing.assert_allclose(1000, found.iops[5:], rtol=1e-4)
@@ -147,7 +148,7 @@ class PastTest(testtools.TestCase):
 
     def test_reset(self):
         self.disks['a'] = lambda at: busy(at) if at < BEGIN + 700 else (
-            rd.steady(at - BEGIN - 700))
+            readings.steady(at - BEGIN - 700))
         found = self.read()
         self.assertEqual([300] * 2 + [0] + [300] * 9,
                          found.seconds[:, 0].tolist())

@@ -5,9 +5,9 @@ import numpy as np
 import testtools
 
 from serifos.facts import activity
-from serifos.facts import workload as wl
+from serifos.facts.workload import Workload
 from serifos.telemetry.history import means
-from tests.unit.telemetry import readings as rd
+from tests.unit.telemetry import readings
 
 AT = 1_800_000_630
 
@@ -16,11 +16,11 @@ class MeansTest(testtools.TestCase):
 
     def read(self, volumes, begin, end, step_s=60):
         return means.Means(activity.Observed(AT, volumes, {}, {}, {})).read(
-            [rd.place(name) for name in 'ab'], begin, end, step_s)
+            [readings.place(name) for name in 'ab'], begin, end, step_s)
 
     def test_a_mean_holds_for_each_second_of_its_window(self):
         one = activity.Activity(
-            wl.Workload(25, 8, iops=1000, latency_us=2000), 300, 20, 0, 0)
+            Workload(25, 8, iops=1000, latency_us=2000), 300, 20, 0, 0)
         found = self.read({'a': one}, AT - 390, AT)
         self.assertEqual([0, 30] + [60] * 4 + [30],
                          found.seconds[:, 0].tolist())
@@ -32,7 +32,7 @@ class MeansTest(testtools.TestCase):
                 value, getattr(found, name)[1:, 0], rtol=1e-6)
 
     def test_only_what_is_asked_for(self):
-        one = activity.Activity(wl.Workload(
+        one = activity.Activity(Workload(
             0, 0, iodepth=0, iops=0, latency_us=0), 600, 20, 600, 600)
         found = self.read({'a': one, 'b': one}, AT - 30, AT + 60, 3600)
         self.assertEqual([[30, 30]], found.seconds.tolist())

@@ -16,7 +16,7 @@ from serifos.facts import activity
 from serifos.telemetry import http
 from serifos.telemetry import prometheus
 from tests.fakes import prometheus as fake
-from tests.unit.telemetry import readings as rd
+from tests.unit.telemetry import readings
 
 BEGIN = 1_800_000_000
 HOUR, DAY = 3600, 86400
@@ -26,7 +26,7 @@ NODE2 = {'instance': 'node2:9100', 'job': 'node'}
 
 def busy(at, **others):
     """Counters of a volume that has been busy since the day before."""
-    return rd.steady(at - BEGIN + DAY, **others)
+    return readings.steady(at - BEGIN + DAY, **others)
 
 
 def scrapes(begin=BEGIN - 600, end=BEGIN + 2 * HOUR + 600, every=15):
@@ -38,14 +38,14 @@ class PastTest(testtools.TestCase):
 
     def source(self, *exporters, **others):
         self.server = fake.Prometheus(*exporters)
-        url = self.enterContext(rd.serving(self.server.answer))
+        url = self.enterContext(readings.serving(self.server.answer))
         return prometheus.Prometheus(
             http.session(), url, interval_s=15, **others)
 
     def read(self, *exporters, places=None, begin=BEGIN, end=BEGIN + HOUR,
              step_s=300, **others):
         return self.source(*exporters, **others).read(
-            places or [rd.place('a')], begin, end, step_s)
+            places or [readings.place('a')], begin, end, step_s)
 
     def node1(self, said=None, times=None, **others):
         return fake.Exporter(NODE1, times or scrapes(), said or (
@@ -56,7 +56,8 @@ class PastTest(testtools.TestCase):
 
     @ddt.data(60, 300, 900, HOUR)
     def test_a_steady_volume(self, step_s):
-        found = self.read(self.node1(), places=[rd.place('b'), rd.place('a')],
+        found = self.read(self.node1(),
+                          places=[readings.place('b'), readings.place('a')],
                           step_s=step_s)
         np.testing.assert_allclose(
             np.full((HOUR // step_s, 2), step_s), found.seconds, rtol=1e-5)
@@ -82,7 +83,7 @@ class PastTest(testtools.TestCase):
         volumes = [f'v{n:03}' for n in range(150)]
         node = self.node1(lambda at: {
             volume: busy(at, iops=n + 1) for n, volume in enumerate(volumes)})
-        found = self.read(node, places=list(map(rd.place, volumes)),
+        found = self.read(node, places=list(map(readings.place, volumes)),
                           end=BEGIN + 600)
         self.assertEqual(3, len(self.server.asked))
         self.assertNotIn('lv_name=~', self.server.asked[0])
@@ -125,7 +126,7 @@ class PastTest(testtools.TestCase):
     def test_reset(self):
         found = self.read(self.node1(
             lambda at: {'a': busy(at) if at < BEGIN + 1000
-                        else rd.steady(at - BEGIN - 1000)}))
+                        else readings.steady(at - BEGIN - 1000)}))
         self.assertLess(found.seconds[3, 0], 20)
         np.testing.assert_allclose(
             1000, found.iops[found.seconds > 0], rtol=1e-4)
@@ -133,8 +134,9 @@ class PastTest(testtools.TestCase):
 
     def test_a_host_that_was_restarted_though_no_counter_fell(self):
         found = self.read(self.node1(
-            lambda at: {'a': rd.steady(at - BEGIN + 700) if at < BEGIN + 1000
-                        else rd.steady(20 * (at - BEGIN), iops=900)},
+            lambda at: {'a': readings.steady(at - BEGIN + 700)
+                        if at < BEGIN + 1000
+                        else readings.steady(20 * (at - BEGIN), iops=900)},
             booted=lambda at: 77.0 if at < BEGIN + 1000 else BEGIN + 990.0))
         self.assertLess(np.nanmax(found.iops), 18_001)
         self.assertEqual(HOUR - 300, round(float(found.seconds.sum())))
@@ -154,11 +156,11 @@ class PastTest(testtools.TestCase):
             return lambda at: {'a': busy(at, iops=1000 if 1 in where else 500)
                                } if (at > BEGIN + 1500) + (
                                    at > BEGIN + 2700) in where else {}
-        others = [rd.place(f'x{n}') for n in range(1, volumes)]
+        others = [readings.place(f'x{n}') for n in range(1, volumes)]
         found = self.read(
             fake.Exporter(NODE1, scrapes(), of(0, 2)),
             fake.Exporter(NODE2, scrapes(), of(1)),
-            places=[rd.place('a'), *others])
+            places=[readings.place('a'), *others])
         np.testing.assert_allclose(
             [500] * 5 + [1000] * 4 + [500] * 3,
             np.where(found.seconds > 0, found.iops, [
@@ -186,7 +188,7 @@ class PastTest(testtools.TestCase):
                 self.node1(lambda at: {}), *(fake.Exporter(
                     labels, scrapes(), lambda at: {'a': busy(at)})
                     for labels in (NODE2, other)),
-                places=[rd.place('a', host)])
+                places=[readings.place('a', host)])
             self.assertEqual(0, found.seconds.sum(), host)
 
     def pods(self, *spans):
@@ -208,7 +210,7 @@ class PastTest(testtools.TestCase):
 
     def test_the_same_for_a_host_that_a_volume_came_from(self):
         found = self.read(*self.pods((-600, 1000), (1060, HOUR + 600)),
-                          places=[rd.place('a', 'node2')])
+                          places=[readings.place('a', 'node2')])
         self.assert_seen(np.full(12, 300), found, 1e-4)
 
     def test_what_two_scrape_for_a_while_is_lost_and_told(self):
@@ -237,7 +239,8 @@ class PastTest(testtools.TestCase):
                       str(error))
 
     def test_a_selector_and_hosts_that_are_named(self):
-        found = self.read(self.node1(), places=[rd.place('a', 'storage-7')],
+        found = self.read(self.node1(),
+                          places=[readings.place('a', 'storage-7')],
                           hosts={'storage-7': 'node1:9100'},
                           selector='job="node"')
         np.testing.assert_allclose(1000, found.iops, rtol=1e-4)

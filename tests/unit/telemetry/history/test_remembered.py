@@ -2,13 +2,14 @@
 """What is over is asked for once, and the answer is the same."""
 
 import hypothesis
-from hypothesis import strategies as st
+from hypothesis import strategies
 import numpy as np
 import testtools
 
-from serifos.facts import history as hs
-from serifos.telemetry.history import remembered as rm
-from tests.unit.telemetry import readings as rd
+from serifos.facts.history import Series
+from serifos.telemetry.history.remembered import Memory
+from serifos.telemetry.history.remembered import Remembered
+from tests.unit.telemetry import readings
 
 HOUR = 3600
 NOW = 1_800_000_000 // HOUR * HOUR
@@ -25,8 +26,8 @@ class Past:
         self.now, self.asked = NOW, []
 
     def read(self, places, begin, end, step_s):
-        found = hs.Series.empty([place.volume for place in places], begin,
-                                end, step_s)
+        found = Series.empty([place.volume for place in places], begin,
+                             end, step_s)
         self.asked.append((''.join(found.volumes), found.count))
         for column, place in enumerate(places):
             for slot, at in enumerate(found.begins):
@@ -42,8 +43,8 @@ class RememberedTest(testtools.TestCase):
     def setUp(self):
         super().setUp()
         self.past = Past()
-        self.history = rm.Remembered(
-            self.past, rm.Memory(), lambda: self.past.now, SETTLED_S)
+        self.history = Remembered(
+            self.past, Memory(), lambda: self.past.now, SETTLED_S)
 
     def read(self, *places, hours=24, step_s=HOUR):
         """A day up to the last whole slot; the same as if asked for anew."""
@@ -62,7 +63,7 @@ class RememberedTest(testtools.TestCase):
         self.past.now += seconds
 
     def test_only_what_came_since_is_asked_for(self):
-        a, b = rd.place('a'), rd.place('b')
+        a, b = readings.place('a'), readings.place('b')
         self.assertEqual([('ab', 24)], self.read(a, b))
         self.later()
         self.assertEqual([('ab', 1)], self.read(a, b), 'it was not settled')
@@ -76,24 +77,24 @@ class RememberedTest(testtools.TestCase):
 
     def test_volumes_that_are_new_or_moved_are_asked_for_whole(self):
         self.later(1000)
-        a, b, c = map(rd.place, 'abc')
+        a, b, c = map(readings.place, 'abc')
         self.read(a, b)
         self.assertEqual([('c', 24)], self.read(c, a, b))
-        moved = rd.place('a', 'node2')
+        moved = readings.place('a', 'node2')
         self.assertEqual([('a', 24)], self.read(moved, b, c))
         self.assertEqual([], self.read(moved, c))
 
     def test_few_that_are_asked_for_in_between_push_nothing_out(self):
         self.later(1000)
-        many = [rd.place(f'{n}') for n in range(9)]
+        many = [readings.place(f'{n}') for n in range(9)]
         self.read(*many)
         self.assertEqual([], self.read(many[3]))
-        self.assertEqual([('x', 24)], self.read(rd.place('x')))
+        self.assertEqual([('x', 24)], self.read(readings.place('x')))
         self.assertEqual([], self.read(*many))
 
     def test_more_days_and_shorter_slots(self):
         self.later(1000)
-        a = rd.place('a')
+        a = readings.place('a')
         self.read(a)
         self.assertEqual([('a', 48)], self.read(a, hours=48))
         self.assertEqual([('a', 288)], self.read(a, step_s=300))
@@ -101,27 +102,30 @@ class RememberedTest(testtools.TestCase):
 
     def test_after_a_clock_that_was_ahead_all_is_asked_for(self):
         self.later(5 * HOUR)
-        self.read(rd.place('a'))
+        self.read(readings.place('a'))
         self.later(-2 * HOUR)
-        self.assertEqual([('a', 24)], self.read(rd.place('a')))
+        self.assertEqual([('a', 24)], self.read(readings.place('a')))
 
     def test_after_a_long_time_all_is_asked_for(self):
         self.later(1000)
-        self.read(rd.place('a'))
+        self.read(readings.place('a'))
         self.later(48 * HOUR)
-        self.assertEqual([('a', 24)], self.read(rd.place('a')))
+        self.assertEqual([('a', 24)], self.read(readings.place('a')))
 
     @hypothesis.settings(deadline=None)
-    @hypothesis.given(st.lists(st.tuples(
-        st.sets(st.tuples(st.sampled_from('abcde'),
-                          st.sampled_from(('node1', 'node2'))),
-                max_size=6), st.sampled_from((300, 900, 3600, 9000, 90000)),
-        st.integers(1, 30), st.sampled_from((HOUR, 300))), max_size=8))
+    @hypothesis.given(strategies.lists(strategies.tuples(
+        strategies.sets(strategies.tuples(strategies.sampled_from('abcde'),
+                                          strategies.sampled_from(('node1',
+                                                                   'node2'))),
+                        max_size=6),
+        strategies.sampled_from((300, 900, 3600, 9000, 90000)),
+        strategies.integers(1, 30), strategies.sampled_from((HOUR, 300))),
+                                       max_size=8))
     def test_the_answer_is_that_of_the_source(self, rounds):
-        history = rm.Remembered(
-            self.past, rm.Memory(), lambda: self.past.now, SETTLED_S)
+        history = Remembered(
+            self.past, Memory(), lambda: self.past.now, SETTLED_S)
         self.history = history
         for volumes, seconds, hours, step_s in rounds:
             self.past.now += seconds
-            self.read(*(rd.place(volume, host) for volume, host in dict(
+            self.read(*(readings.place(volume, host) for volume, host in dict(
                 volumes).items()), hours=hours, step_s=step_s)

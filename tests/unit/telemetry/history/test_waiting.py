@@ -5,15 +5,15 @@ import itertools
 
 import ddt
 import hypothesis
-from hypothesis import strategies as st
+from hypothesis import strategies
 import numpy as np
 import testtools
 
-from serifos.facts import caps as cp
-from serifos.telemetry import counters as cn
+from serifos.facts.caps import Caps
+from serifos.telemetry.counters import Counters
 from serifos.telemetry.history import waiting
 
-CAP = cp.Caps(1000.0)
+CAP = Caps(1000.0)
 EVERY_S = 300
 
 
@@ -23,7 +23,7 @@ def told(*intervals):
     for iops, us in intervals:
         found.append(found[-1] + EVERY_S * iops * np.array(
             [1, 0.5, 4096, 2048, us / 1e6, us / 2e6]) / 1.5)
-    return [(EVERY_S * n, cn.Counters(*values.tolist()))
+    return [(EVERY_S * n, Counters(*values.tolist()))
             for n, values in enumerate(found)]
 
 
@@ -78,10 +78,10 @@ class WaitingTest(testtools.TestCase):
         its = told((1500, 80000), (500, 2000))
         self.assertEqual(its, waiting.without_waiting(its, CAP))
         self.assertNotEqual(its, waiting.without_waiting(
-            its, cp.Caps(1000.0, bursts=True)))
+            its, Caps(1000.0, bursts=True)))
 
     def test_where_the_time_is_not_told_it_stays_so(self):
-        its = [(at, cn.Counters(*one.values[:4], np.nan, np.nan))
+        its = [(at, Counters(*one.values[:4], np.nan, np.nan))
                for at, one in told((1000, 1), (500, 1))]
         for (_, before), (_, after) in zip(
                 its, waiting.without_waiting(its, CAP)):
@@ -99,9 +99,9 @@ class WaitingTest(testtools.TestCase):
             [2000] * 4, [us for nth, us in enumerate(
                 latencies_us(found)) if nth != 2])
 
-    @hypothesis.given(st.lists(st.tuples(
-        st.sampled_from((0, 1, 400, 899, 950, 1050, 2000)),
-        st.floats(0, 1e6)), max_size=8))
+    @hypothesis.given(strategies.lists(strategies.tuples(
+        strategies.sampled_from((0, 1, 400, 899, 950, 1050, 2000)),
+        strategies.floats(0, 1e6)), max_size=8))
     def test_no_counter_falls_and_none_tells_more_than_before(self, rates):
         its = told(*rates)
         found = waiting.without_waiting(its, CAP)

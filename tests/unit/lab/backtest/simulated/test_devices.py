@@ -4,14 +4,14 @@
 import testtools
 
 from serifos.lab.backtest.simulated import devices
-from serifos.model import model as mm
-from tests.unit.lab.backtest import histories as hs
+from serifos.model.model import Model
+from tests.unit.lab.backtest import histories
 
 
 class DevicesTest(testtools.TestCase):
 
     def test_a_device_is_fitted_to_a_model(self):
-        model = mm.Model.from_json(hs.MODEL)
+        model = Model.from_json(histories.MODEL)
         found = devices.fitted('mine', model)
         self.assertTrue(devices.mismatch(found, model) < 0.25,
                         devices.mismatch(found, model))
@@ -19,13 +19,14 @@ class DevicesTest(testtools.TestCase):
         self.assertGreater(devices.mismatch(other, model), 1)
 
     def test_named_ones_come_first(self):
-        models = dict.fromkeys(('FAST', 'mine'), mm.Model.from_json(hs.MODEL))
+        models = dict.fromkeys(('FAST', 'mine'),
+                               Model.from_json(histories.MODEL))
         found = devices.of_models(models, devices.named(['mine=AGED']))
         self.assertEqual({'FAST': 'FAST', 'mine': 'AGED'}, {
             name: ssd.name for name, ssd in found.items()})
 
     def test_each_pool_drifts_by_itself(self):
-        pools = hs.pools(3)
+        pools = histories.pools(3)
         kinds = {'FAST': devices.NAMED['FAST']}
         first, again, none = (devices.of_pools(pools, kinds, drift, 1)
                               for drift in (0.2, 0.2, 0.0))

@@ -7,8 +7,8 @@ import ddt
 import numpy as np
 import testtools
 
-from serifos.facts import workload as wl
-from serifos.lab.backtest.simulated import demand as dm
+from serifos.facts.workload import Workload
+from serifos.lab.backtest.simulated.demand import Demand
 from serifos.lab.backtest.simulated import truth
 from serifos.lab.sim import device
 from serifos.lab.sim import devices
@@ -17,7 +17,7 @@ REQUESTERS = 24  # of each volume: nearly an open load
 
 
 def demand(reads_s, writes_s, kib, random):
-    return dm.Demand(*(np.atleast_1d(np.array(each, float)) for each in (
+    return Demand(*(np.atleast_1d(np.array(each, float)) for each in (
         reads_s, writes_s, kib, random)))
 
 
@@ -40,7 +40,7 @@ def mix(ssd, busy, seed=7, count=6):
 def simulated(ssd, its, latency_us, ios=12_000):
     """Latency of the requests of all volumes, simulated one by one, µs."""
     rate = its.reads_s + its.writes_s
-    workloads = [wl.Workload(
+    workloads = [Workload(
         float(100 * writes / each), float(kib), REQUESTERS,
         float(100 * random), think_time_us=float(max(
             0, 1e6 * REQUESTERS / each - us)))

@@ -12,10 +12,10 @@ from serifos.lab.backtest.simulated import copies
 from serifos.lab.backtest.simulated import sizes
 from serifos.lab.backtest.simulated import telemetry
 from serifos.lab.backtest.simulated import truth
-from serifos.lab.backtest.simulated import world as wd
+from serifos.lab.backtest.simulated.world import World
 from serifos.lab.sim import devices
 from serifos.plan import eligibility
-from tests.unit.lab.backtest import histories as hs
+from tests.unit.lab.backtest import histories
 
 
 class Made:
@@ -27,12 +27,12 @@ class Made:
                  steps=None, **how):
         self.stretches = []
         self.telemetry = telemetry.SimulatedTelemetry(3600.0)
-        demand = hs.series(rates, **how)
+        demand = histories.series(rates, **how)
         count = len(demand.volumes)
-        self.world = wd.World(
+        self.world = World(
             demand, sizes.Sizes(demand.volumes, np.full(count, size_gib),
                                 steps or {}),
-            hs.pools(number, gib), truth.Devices([ssd] * number),
+            histories.pools(number, gib), truth.Devices([ssd] * number),
             copies.How(np.full(count, attached), np.full(count, copy_mib_s),
                        wiping_mib_s, failing, np.random.default_rng(1)),
             self.take, home or {})
@@ -51,7 +51,7 @@ class Made:
         return self.telemetry.read(
             [activity.MeasuredVolume(volume, volume, '')
              for volume in self.world.demand.volumes],
-            hs.BEGIN, hs.BEGIN + seconds, step_s)
+            histories.BEGIN, histories.BEGIN + seconds, step_s)
 
     def observed(self, window_s):
         return self.telemetry.observe([
@@ -81,7 +81,7 @@ class WorldTest(testtools.TestCase):
                           ([None, 0, 0], 980.0)], seen)
 
     def test_volumes_are_extended_where_there_is_room(self):
-        nan, at = np.nan, hs.BEGIN
+        nan, at = np.nan, histories.BEGIN
         made = Made([[5, 5, 5, 5, nan], [5] * 5, [nan, 5, 5, 5, 5]],
                     size_gib=40.0, number=1, gib=150.0, steps={
                         'v0': [(at, 40.0), (at + 400, 60.0)],
@@ -101,7 +101,8 @@ class WorldTest(testtools.TestCase):
     def test_no_volume_is_extended_in_a_migration(self):
         made = Made(flat(5), size_gib=10.0, copy_mib_s=20.0,
                     wiping_mib_s=20.0, steps={'v0': [
-                        (hs.BEGIN, 10.0), (hs.BEGIN + 300, 30.0)]})
+                        (histories.BEGIN, 10.0),
+                        (histories.BEGIN + 300, 30.0)]})
         made.cinder.migrate('v0', 'h1@sim#sim')
         for seconds, gib in ((400, 10.0), (400, 10.0), (400, 30.0)):
             made.world.advance(seconds)
@@ -202,7 +203,7 @@ class WorldTest(testtools.TestCase):
         loaded = made.world.so_far().latency_us
         while made.cinder.volume('v0').migration_status == 'migrating':
             made.world.advance(1)
-        self.assertTrue(0 < made.world.now - hs.BEGIN < 1024)
+        self.assertTrue(0 < made.world.now - histories.BEGIN < 1024)
         self.assertEqual([0, 1], made.where())
         record = made.cinder.volume('v0')
         self.assertEqual(('error', 'available', 'h0@sim#sim'), (

@@ -8,11 +8,11 @@ import numpy as np
 import testtools
 
 from serifos import errors
-from serifos.facts import workload as wl
+from serifos.facts.workload import Workload
 from serifos.lab.sim import device
 from serifos.lab.sim.nand import nand
 
-W = wl.Workload
+W = Workload
 QUIET = nand.Nand(
     'quiet', channels=4, dies=8, page_kib=16, read_us=80, program_us=600,
     channel_us_per_kib=2.0, link_us_per_kib=0.3, write_us=20,

@@ -8,14 +8,14 @@ import numpy as np
 import testtools
 
 from serifos import errors
-from serifos.facts import dataset as ds
-from serifos.facts import workload as wl
+from serifos.facts.dataset import Sample
+from serifos.facts.workload import Workload
 from serifos.lab.sim import device
 from serifos.lab.sim import devices
 from serifos.lab.sim.tails import ratios as tails
 
-RUN = [wl.Workload(50, 32)] * 5
-SMALL, LARGE = wl.Workload(50, 4), wl.Workload(50, 128)
+RUN = [Workload(50, 32)] * 5
+SMALL, LARGE = Workload(50, 4), Workload(50, 128)
 
 
 def saw(read_us=None, read_p99_us=None, write_us=None, write_p99_us=None):
@@ -31,7 +31,7 @@ def ratio(read, write=1.0):
 def run(*of):
     """A run of (workload, what it saw) each."""
     workloads, seen = zip(*of)
-    return ds.Sample(workloads, 100.0, seen=seen)
+    return Sample(workloads, 100.0, seen=seen)
 
 
 def over(runs, *of, seed=0):
@@ -60,12 +60,12 @@ class TailsTest(testtools.TestCase):
         self.assertNotIn('read_distribution', found)
 
     def test_one_run_is_drawn_of_those_most_like_it(self):
-        like = [run(*[(wl.Workload(50, 8 + i), ratio(2.0 + i))] * 2)
+        like = [run(*[(Workload(50, 8 + i), ratio(2.0 + i))] * 2)
                 for i in range(tails.LIKE)]
         unlike = [run((SMALL, ratio(50.0))),
                   run(*[(LARGE, ratio(50.0))] * 2),
-                  run(*[(wl.Workload(0, 8), ratio(50.0))] * 2)]
-        asked = (wl.Workload(50, 8), ratio(1.0))
+                  run(*[(Workload(0, 8), ratio(50.0))] * 2)]
+        asked = (Workload(50, 8), ratio(1.0))
         found = [tuple(w['read_p99_us'] for w in over(
             [*unlike, *like], asked, asked, seed=seed)) for seed in range(60)]
         self.assertEqual({(2.0 + i,) * 2 for i in range(tails.LIKE)},
@@ -73,7 +73,7 @@ class TailsTest(testtools.TestCase):
 
     def test_a_workload_has_the_ratio_of_the_one_most_like_it(self):
         found = over([run((SMALL, ratio(30.0)), (LARGE, ratio(3.0)))],
-                     (LARGE, ratio(1.0)), (wl.Workload(40, 8), ratio(1.0)))
+                     (LARGE, ratio(1.0)), (Workload(40, 8), ratio(1.0)))
         self.assertEqual([3.0, 30.0], [w['read_p99_us'] for w in found])
 
     def test_workloads_with_one_side_alone_are_left_out(self):
