@@ -2,7 +2,7 @@
 """The hosts, backends and emulated SSDs of the testbed itself."""
 
 from tests.functional.testbed import case
-from tests.functional.testbed import load
+from tests.testbed import load
 
 
 class TestbedTest(case.TestbedTest):

@@ -5,13 +5,13 @@ import signal
 import time
 
 from tests.functional import machine
-from tests.functional.testbed import available
 from tests.functional.testbed import case
-from tests.functional.testbed import fault
-from tests.functional.testbed import layout
-from tests.functional.testbed import load
-from tests.functional.testbed import marks
-from tests.functional.testbed import network
+from tests.testbed import available
+from tests.testbed import fault
+from tests.testbed import layout
+from tests.testbed import load
+from tests.testbed import marks
+from tests.testbed import network
 
 SLOW, FAST = 'node3@ssd#ssd', 'node1@ssd#ssd'
 JOB = load.Job(write_pct=50, block_kib=64, iodepth=4)

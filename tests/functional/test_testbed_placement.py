@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """cinder-scheduler places new volumes better with serifos than without."""
 
-from tests.functional.testbed import burst
 from tests.functional.testbed import case
-from tests.functional.testbed import cinder
-from tests.functional.testbed import network
+from tests.testbed import burst
+from tests.testbed import cinder
+from tests.testbed import network
 
 COUNT = 7
 """As many as fit where each of three hosts has 6 GiB."""

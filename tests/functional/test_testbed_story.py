@@ -3,10 +3,10 @@
 
 import json
 
-from tests.functional.testbed import available
 from tests.functional.testbed import case
-from tests.functional.testbed import network
-from tests.functional.testbed import story
+from tests.testbed import available
+from tests.testbed import network
+from tests.testbed import story
 from tests.unit.cmd import command
 from tests.unit.cmd import questions
 

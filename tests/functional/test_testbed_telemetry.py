@@ -4,10 +4,10 @@
 import time
 
 from serifos.telemetry import ring
-from tests.functional.testbed import balancer
 from tests.functional.testbed import case
-from tests.functional.testbed import fio_result
-from tests.functional.testbed import load
+from tests.testbed import balancer
+from tests.testbed import fio_result
+from tests.testbed import load
 
 JOBS = {
     'mixed': (1, load.Job(write_pct=50, block_kib=32, iodepth=4)),

@@ -8,7 +8,7 @@ import pathlib
 import fixtures
 import testtools
 
-from tests.functional.qemu import kernel
+from tests.testbed import kernel
 
 PROGRAMS = {
     'apt-cache': """\

@@ -15,12 +15,12 @@ import ddt
 import fixtures
 import testtools
 
-from tests.functional.testbed import cinder
-from tests.functional.testbed import commands
-from tests.functional.testbed import fio_result
-from tests.functional.testbed import layout
-from tests.functional.testbed import records
-from tests.functional.testbed import testbed
+from tests.testbed import cinder
+from tests.testbed import commands
+from tests.testbed import fio_result
+from tests.testbed import layout
+from tests.testbed import records
+from tests.testbed import testbed
 
 TOOL = pathlib.Path(__file__).parents[2] / 'tools' / 'testbed'
 
@@ -138,7 +138,7 @@ class AttachTest(testtools.TestCase):
         """Who removes a checkout leaves the network of its testbed."""
         path = self.useFixture(fixtures.TempDir()).join('.testbed')
         self.useFixture(fixtures.MonkeyPatch(
-            'tests.functional.testbed.network.Network.exists', True))
+            'tests.testbed.network.Network.exists', True))
         found = self.assertRaises(
             layout.TestbedError, testbed.Testbed.attach, path)
         self.assertIn('the testbed is down', str(found))
@@ -156,7 +156,7 @@ class CommandTest(testtools.TestCase):
     def test_a_demo_with_servers_needs_a_nova(self):
         # One that runs takes root and a minute.
         self.useFixture(fixtures.MonkeyPatch(
-            'tests.functional.testbed.testbed.Testbed.attach',
+            'tests.testbed.testbed.Testbed.attach',
             lambda *_: types.SimpleNamespace(nova=None)))
         with contextlib.redirect_stderr(io.StringIO()) as err:
             code = commands.main(['demo'])
@@ -177,7 +177,7 @@ class CommandTest(testtools.TestCase):
         for name, its in (('testbed.Testbed.attach', None),
                           ('available.AvailableStory', found)):
             self.useFixture(fixtures.MonkeyPatch(
-                f'tests.functional.testbed.{name}', lambda *_, it=its: it))
+                f'tests.testbed.{name}', lambda *_, it=its: it))
         with (contextlib.redirect_stdout(io.StringIO()) as out,
               contextlib.redirect_stderr(io.StringIO()) as err):
             code = commands.main(['demo', '--available'])

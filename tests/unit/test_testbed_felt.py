@@ -3,9 +3,9 @@
 
 import testtools
 
-from tests.functional.testbed.nova import felt
-from tests.functional.testbed.nova import tenants
-from tests.functional.testbed import story
+from tests.testbed.nova import felt
+from tests.testbed.nova import tenants
+from tests.testbed import story
 
 MOVE = {
     'volume': 'v', 'from': 'node3@ssd#ssd', 'to': 'node1@ssd#ssd',

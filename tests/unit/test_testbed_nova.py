@@ -10,10 +10,10 @@ import sys
 import fixtures
 import testtools
 
-from tests.functional.testbed import layout
-from tests.functional.testbed.nova import blocks
-from tests.functional.testbed.nova import soak
-from tests.functional.testbed.nova import tenants
+from tests.testbed import layout
+from tests.testbed.nova import blocks
+from tests.testbed.nova import soak
+from tests.testbed.nova import tenants
 
 VOLUME = '00d7abca-0b40-4edb-8ca5-ac9f4308e795'
 

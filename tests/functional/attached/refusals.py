@@ -8,9 +8,9 @@ import subprocess
 from testtools import matchers
 
 from tests.functional.attached import stage
-from tests.functional.testbed import balancer
 from tests.functional.testbed import case
-from tests.functional.testbed.nova import config
+from tests.testbed import balancer
+from tests.testbed.nova import config
 
 PROMPT = 'Type yes: '
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import uuid
 
-from tests.functional.testbed import layout
-from tests.functional.testbed import network
-from tests.functional.testbed.nova import servers
-from tests.functional.testbed import testbed
+from tests.testbed import layout
+from tests.testbed import network
+from tests.testbed.nova import servers
+from tests.testbed import testbed
 
 HOST, ROOT_HOST = 3, 1
 

@@ -9,13 +9,13 @@ import contextlib
 import threading
 
 from tests.functional import machine
-from tests.functional.testbed import balancer
 from tests.functional.testbed import case
-from tests.functional.testbed.nova import accounts
-from tests.functional.testbed.nova import config
-from tests.functional.testbed.nova import migration
-from tests.functional.testbed.nova import tenancy
-from tests.functional.testbed.nova import tenants
+from tests.testbed import balancer
+from tests.testbed.nova import accounts
+from tests.testbed.nova import config
+from tests.testbed.nova import migration
+from tests.testbed.nova import tenancy
+from tests.testbed.nova import tenants
 
 HOT = tenants.TenantJob(write_pct=50, block_kib=16, iodepth=4)
 LIGHT = tenants.TenantJob(write_pct=30, block_kib=4, iodepth=1, pause_us=5000)

@@ -9,7 +9,7 @@ from testtools import matchers
 
 from tests.functional.attached import refusals
 from tests.functional.attached import stage
-from tests.functional.testbed.nova import accounts
+from tests.testbed.nova import accounts
 
 
 class RefusalsTest(refusals.RefusalsCase):

@@ -22,8 +22,8 @@ import time
 from typing import Any
 
 from tests.functional import machine
-from tests.functional.qemu import initramfs
-from tests.functional.qemu import kernel
+from tests.testbed import initramfs
+from tests.testbed import kernel
 
 ROOT = pathlib.Path(__file__).parents[3]
 EMULATOR = 'qemu-system-x86_64'

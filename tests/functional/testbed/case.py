@@ -20,11 +20,11 @@ from testtools import content
 from testtools import content_type
 
 from tests.functional import machine
-from tests.functional.testbed import commands
-from tests.functional.testbed import layout
-from tests.functional.testbed import logs
-from tests.functional.testbed import machine as here
-from tests.functional.testbed import testbed
+from tests.testbed import commands
+from tests.testbed import layout
+from tests.testbed import logs
+from tests.testbed import machine as here
+from tests.testbed import testbed
 
 TOOL = layout.ROOT / 'tools' / 'testbed'
 PLAIN, NOVA = layout.ROOT / '.testbed', layout.ROOT / '.testbed-nova'

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Recovery of a migration whose host died while Cinder completed it."""
 
-from tests.functional.testbed import balancer
 from tests.functional.testbed import case
-from tests.functional.testbed import completing
-from tests.functional.testbed import marks
-from tests.functional.testbed import network
+from tests.testbed import balancer
+from tests.testbed import completing
+from tests.testbed import marks
+from tests.testbed import network
 
 SOURCE, TARGET = 1, 2
 RECOVERED_S = 300

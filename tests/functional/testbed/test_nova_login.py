@@ -3,9 +3,9 @@
 
 import time
 
-from tests.functional.testbed import layout
-from tests.functional.testbed.nova import config
-from tests.functional.testbed.nova import login_case
+from tests.functional.testbed import login_case
+from tests.testbed import layout
+from tests.testbed.nova import config
 
 TLS_PORT, NO_PORT = 5443, 5999
 

@@ -5,18 +5,18 @@ import re
 import subprocess
 
 from tests.functional import machine
-from tests.functional.testbed import balancer
-from tests.functional.testbed import layout
-from tests.functional.testbed import marks
-from tests.functional.testbed.nova import login_case
-from tests.functional.testbed.nova import servers
+from tests.functional.testbed import login_case
+from tests.testbed import balancer
+from tests.testbed import layout
+from tests.testbed import marks
+from tests.testbed.nova import servers
 
 FAST, SLOW = 1, 3
 
 READ_AND_CHANGE = """
-import sys
-from serifos import conf
 from serifos.cmd.balancer import adapters
+from serifos import conf
+import sys
 cinder = adapters.cinder(conf.load([sys.argv[1]]))
 deleted, unmanaged = sys.argv[2:]
 record = cinder.volume(deleted)

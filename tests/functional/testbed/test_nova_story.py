@@ -2,8 +2,8 @@
 """The steps of the story with servers, by models that take no time."""
 
 from tests.functional.testbed import case
-from tests.functional.testbed.nova import in_use
-from tests.functional.testbed import story
+from tests.testbed.nova import in_use
+from tests.testbed import story
 
 
 class InUseStoryTest(case.NovaTest):

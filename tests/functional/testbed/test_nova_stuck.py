@@ -3,13 +3,13 @@
 
 import time
 
-from tests.functional.testbed import balancer
 from tests.functional.testbed import case
-from tests.functional.testbed import marks
-from tests.functional.testbed import network
-from tests.functional.testbed.nova import config
-from tests.functional.testbed.nova import servers
-from tests.functional.testbed.nova import tenants
+from tests.testbed import balancer
+from tests.testbed import marks
+from tests.testbed import network
+from tests.testbed.nova import config
+from tests.testbed.nova import servers
+from tests.testbed.nova import tenants
 
 JOB = tenants.TenantJob(write_pct=30, block_kib=4, iodepth=1, pause_us=5000)
 FROM, TO, ROOT = 3, 2, 1

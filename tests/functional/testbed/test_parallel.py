@@ -7,11 +7,11 @@ It takes four hosts, ``tools/testbed up --hosts 4``.
 import signal
 
 from tests.functional import machine
-from tests.functional.testbed import available
 from tests.functional.testbed import case
-from tests.functional.testbed import load
-from tests.functional.testbed import marks
-from tests.functional.testbed import network
+from tests.testbed import available
+from tests.testbed import load
+from tests.testbed import marks
+from tests.testbed import network
 
 JOB = load.Job(write_pct=50, block_kib=64, iodepth=4)
 BUSY = (1, 3)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """cinder-scheduler before serifos-balancer has looked at the cloud."""
 
-from tests.functional.testbed import balancer
 from tests.functional.testbed import case
-from tests.functional.testbed import cinder
+from tests.testbed import balancer
+from tests.testbed import cinder
 
 
 class UnobservedTest(case.TestbedTest):

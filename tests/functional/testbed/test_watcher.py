@@ -4,10 +4,10 @@
 import json
 import subprocess
 
-from tests.functional.testbed import available
 from tests.functional.testbed import case
-from tests.functional.testbed import layout
-from tests.functional.testbed import story
+from tests.testbed import available
+from tests.testbed import layout
+from tests.testbed import story
 
 PYTHON = layout.ROOT / '.venv-watcher' / 'bin' / 'python'
 SECONDS = 900
@@ -34,7 +34,7 @@ class WatcherTest(case.TestbedTest):
         with self.story.moving([
                 {'volume': each} for each in self.story.volumes.values()]):
             process = self.testbed.in_network(
-                [PYTHON, '-m', 'tests.functional.testbed.by_watcher',
+                [PYTHON, '-m', 'tests.testbed.by_watcher',
                  self.balancer.file], text=True, cwd=layout.ROOT,
                 stdout=subprocess.PIPE, stderr=subprocess.PIPE)
             out, err = process.communicate(timeout=SECONDS)

@@ -21,8 +21,8 @@ import tempfile
 from typing import Any
 
 from tests.functional import machine
-from tests.functional.testbed import guest as testbed_guest
-from tests.functional.testbed import machine as testbed_machine
+from tests.testbed import guest as testbed_guest
+from tests.testbed import machine as testbed_machine
 
 _HERE = pathlib.Path(__file__).parent
 _TESTBED = _HERE.parent / 'testbed' / 'inside'

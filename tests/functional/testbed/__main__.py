@@ -1,8 +1,0 @@
-# SPDX-License-Identifier: Apache-2.0
-"""python -m tests.functional.testbed, which tools/testbed runs."""
-
-import sys
-
-from tests.functional.testbed import commands
-
-sys.exit(commands.main(sys.argv[1:]))
