@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Why a volume stays: a sentence for people, and a code for programs.
+"""Why a volume stays or moves: a sentence, and a code for programs.
 
 The sentence has names and figures in it, and may be worded anew at any
 release. The code says of which kind it is, and stays.
@@ -89,6 +89,21 @@ class Code(enum.StrEnum):
     MAX_MOVES = 'max_moves'
     MAX_GIB = 'max_gib'
     OTHERS_FIRST = 'others_first'
+
+
+class Cause(enum.StrEnum):
+    """Why moves are made, as plans write it."""
+
+    HOT = 'hot'
+    HOT_WITH_OTHERS = 'hot_with_others'
+    FASTEST = 'fastest'
+    SLO_RESTORED = 'slo_restored'
+    SLO_EASED = 'slo_eased'
+    FORECAST_AVOIDED = 'forecast_avoided'
+    FORECAST_REDUCED = 'forecast_reduced'
+    SPACE = 'space'
+    EVACUATED = 'evacuated'
+    UNDONE = 'undone'
 
 
 class Reason(str):

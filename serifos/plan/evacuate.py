@@ -16,6 +16,7 @@ import numpy as np
 from serifos import errors
 from serifos.facts.cluster import Cluster
 from serifos.facts.cluster import TOUCHED
+from serifos.facts.reason import Cause
 from serifos.facts.reason import Code
 from serifos.facts.reason import Reason
 from serifos.plan.affinity import permits
@@ -71,8 +72,10 @@ def plan(cluster: Cluster, models: Predictions, limits: Limits,
                     volume.id, _fixed(problem, each) or found))
                 continue
             moves.append(summary.move(
-                state, each, found, f'{left.name} is evacuated'
-                + ('; no telemetry' if volume.workload is None else '')))
+                state, each, found, Reason(
+                    f'{left.name} is evacuated'
+                    + ('; no telemetry' if volume.workload is None else ''),
+                    Cause.EVACUATED)))
             state = state.moved(each, found)
     return summary.figures(NAME, first, state, moves, refused,
                            truncated=False)

@@ -9,16 +9,15 @@ from typing import Any
 
 from serifos.facts import fields
 from serifos.facts import reason
+from serifos.facts.reason import Cause
 from serifos.facts.reason import Reason
 from serifos.facts import times
 
 PLAN_SCHEMA = 'serifos-plan/1'
 
-BROKEN = 'a violated SLO '
-FORECAST = 'a forecast violation of an SLO '
-"""Beginnings of the reasons of moves made for an SLO: violated as measured,
-or only as predicted."""
-
+FOR_SLO = frozenset({Cause.SLO_RESTORED, Cause.SLO_EASED,
+                     Cause.FORECAST_AVOIDED, Cause.FORECAST_REDUCED})
+"""Causes of moves made for an SLO that is violated, or predicted to be."""
 
 _LATER = ('copy_s', 'source_during_us', 'target_during_us', 'volume_us',
           'qemu_us')
@@ -31,6 +30,7 @@ class Move:
 
     The latencies of a source without a model are None.
 
+    :param reason: a sentence, with its :class:`.reason.Cause`
     :param copy_s: how long its copy takes, estimated; None in plans of
         earlier releases, as are the two latencies while it is made
     :param volume_us: its latency at the device, as measured, where
@@ -55,25 +55,33 @@ class Move:
     @classmethod
     def names(cls) -> list[str]:
         """Of the values of :meth:`to_json`, in their order."""
-        return [{'source': 'from', 'target': 'to'}.get(field.name, field.name)
-                for field in dataclasses.fields(cls)]
+        found = [{'source': 'from', 'target': 'to'}.get(field.name, field.name)
+                 for field in dataclasses.fields(cls)]
+        found.insert(found.index('reason'), 'cause')
+        return found
+
+    @property
+    def cause(self) -> str | None:
+        """The code of its reason; None where the plan says none."""
+        return reason.code(self.reason)
 
     @property
     def for_slo(self) -> bool:
         """Whether it is made for a violated SLO, hot pool or not."""
-        return self.reason.startswith((BROKEN, FORECAST))
+        return self.cause in FOR_SLO
 
     def to_json(self) -> dict[str, Any]:
         doc = dataclasses.asdict(self)
         return {'volume': doc.pop('volume'), 'from': doc.pop('source'),
-                'to': doc.pop('target'), **{
+                'to': doc.pop('target'), 'cause': self.cause, **{
                     name: value for name, value in doc.items()
                     if value is not None or name not in _LATER}}
 
     @classmethod
     def from_json(cls, doc: Mapping[str, Any]) -> Move:
         """A move as a ``serifos-plan/1`` document writes it."""
-        named = {**doc, 'source': doc['from'], 'target': doc['to']}
+        named = {**doc, 'source': doc['from'], 'target': doc['to'],
+                 'reason': Reason.read(doc['reason'], doc.get('cause'))}
         return cls(**{field.name: named[field.name]
                       for field in dataclasses.fields(cls)
                       if field.name in named})

@@ -11,6 +11,8 @@ import math
 import numpy as np
 
 from serifos.facts.cluster import Volume
+from serifos.facts.reason import Cause
+from serifos.facts.reason import Reason
 from serifos.plan import acceptance
 from serifos.plan import copying
 from serifos.plan import limits
@@ -26,7 +28,7 @@ from serifos.plan import refusals
 from serifos.plan.slo import beyond
 from serifos.plan.state import State
 
-FASTEST = 'least predicted latency'
+FASTEST = Reason('least predicted latency', Cause.FASTEST)
 
 
 def plan(planner: str, first: State, last: State,
@@ -100,7 +102,7 @@ def left(made: Plan, first: State) -> Plan:
         expires_at=made.expires_at, window_s=made.window_s)
 
 
-def move(state: State, volume: int, target: int, reason: str) -> Move:
+def move(state: State, volume: int, target: int, reason: Reason) -> Move:
     """The move of one volume that leads from one state to the next."""
     return _moves(state, [(volume, target)], [reason])[0]
 
@@ -185,9 +187,10 @@ def _known(latency_us: float) -> float | None:
 
 
 def _reason(was_us: float, left_us: float, came_us: float,
-            keeps: float, hot_by: str) -> str:
+            keeps: float, hot_by: str) -> Reason:
     worse_us = max(left_us, came_us)
     if worse_us <= was_us * keeps:
-        return (f'{limits.worse(hot_by)} of both pools '
-                f'{limits.change(was_us, worse_us, hot_by)}')
-    return f'source {limits.change(was_us, left_us, hot_by)}, of several'
+        return Reason(f'{limits.worse(hot_by)} of both pools '
+                      f'{limits.change(was_us, worse_us, hot_by)}', Cause.HOT)
+    return Reason(f'source {limits.change(was_us, left_us, hot_by)}, of '
+                  'several', Cause.HOT_WITH_OTHERS)

@@ -21,6 +21,7 @@ import dataclasses
 
 from serifos.facts.cluster import Cluster
 from serifos.facts.cluster import TOUCHED
+from serifos.facts.reason import Cause
 from serifos.facts.reason import Code
 from serifos.facts.reason import Reason
 from serifos.plan.affinity import torn
@@ -97,7 +98,8 @@ def _once(cluster: Cluster, models: Predictions, limits: Limits,
             refused.append(Refusal(each.volume, why))
             continue
         moves.append(summary.move(
-            state, volume, target, f'back to {each.source}'))
+            state, volume, target, Reason(
+                f'back to {each.source}', Cause.UNDONE)))
         state = state.moved(volume, target)
     return summary.figures(
         NAME, first, state, moves, refused, truncated=any(

@@ -16,11 +16,12 @@ import dataclasses
 
 import numpy as np
 
+from serifos.facts.reason import Cause
+from serifos.facts.reason import Reason
 from serifos.plan import copying
 from serifos.plan.hot import dealing
 from serifos.plan import limits
 from serifos.plan import outcomes
-from serifos.plan import plan
 from serifos.plan.problem import Bools
 from serifos.plan.problem import Floats
 from serifos.plan.problem import Ints
@@ -28,10 +29,12 @@ from serifos.plan.quota import Quota
 from serifos.plan.slo import beyond
 from serifos.plan.state import State
 
-KEPT = f'{plan.BROKEN}is restored'
-EASED = f'{plan.BROKEN}is exceeded by less'
-AVOIDED = f'{plan.FORECAST}is avoided'
-REDUCED = f'{plan.FORECAST}is reduced'
+RESTORED = Reason('a violated SLO is restored', Cause.SLO_RESTORED)
+EASED = Reason('a violated SLO is exceeded by less', Cause.SLO_EASED)
+AVOIDED = Reason('a forecast violation of an SLO is avoided',
+                 Cause.FORECAST_AVOIDED)
+REDUCED = Reason('a forecast violation of an SLO is reduced',
+                 Cause.FORECAST_REDUCED)
 
 BEST = 6
 """Volumes of a device that are priced in a round."""
@@ -74,7 +77,7 @@ class Made:
             return
         devices = self.state.problem.device[self.state.home[moves.volume]]
         self.steps += zip(moves.volume.tolist(), moves.target.tolist())
-        self.why += [(KEPT if keeps else EASED) if measured else (
+        self.why += [(RESTORED if keeps else EASED) if measured else (
             AVOIDED if keeps else REDUCED) for keeps, measured in zip(
                 priced.keeps, priced.measured)]
         self.state = self.state.after(moves.volume, moves.target)

@@ -16,6 +16,8 @@ from __future__ import annotations
 import numpy as np
 
 from serifos.facts.cluster import Pool
+from serifos.facts.reason import Cause
+from serifos.facts.reason import Reason
 from serifos.plan.affinity import staying
 from serifos.plan.limits import LEAST_GAIN
 from serifos.plan.limits import Limits
@@ -31,17 +33,17 @@ _DAY_S, _HOUR_S = 86400.0, 3600.0
 _ROUNDING_GIB = 1e-6
 
 
-def why(pool: Pool, limits: Limits) -> str | None:
+def why(pool: Pool, limits: Limits) -> Reason | None:
     """That a pool is full within the horizon by its growth, or None."""
     if not limits.growth_gib(pool) or (
             limits.room_gib(pool) >= -_ROUNDING_GIB):
         return None
     left_s = limits.full_in_s(pool)
     if left_s <= 0:
-        return f'{pool.name} is full, and grows'
+        return Reason(f'{pool.name} is full, and grows', Cause.SPACE)
     left = (f'{left_s / _DAY_S:.2g} days' if left_s >= 2 * _DAY_S else
             f'{left_s / _HOUR_S:.2g} hours')
-    return f'{pool.name} is full in {left} by its growth'
+    return Reason(f'{pool.name} is full in {left} by its growth', Cause.SPACE)
 
 
 def steps(state: State, quota: Quota) -> tuple[

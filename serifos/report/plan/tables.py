@@ -13,6 +13,7 @@ from serifos.facts.cluster import Volume
 from serifos.facts.hot_by import BUSY
 from serifos.facts.hot_by import READ_P99
 from serifos.facts.hot_by import WRITE_P99
+from serifos.facts.reason import Cause
 from serifos.plan.outlook import outlook
 from serifos.plan.outlook.staying import Staying
 from serifos.plan.plan import Move
@@ -185,10 +186,9 @@ def _move(move: Move, volume: Volume | None,
 
 def _why(move: Move) -> str:
     """Its reason; that of a hot pool has figures that stand beside it."""
-    hot = move.reason.startswith(('slower of both pools',
-                                  'busier of both pools')) or (
-        move.reason.endswith(', of several'))
-    return _HOT if hot else wording.plain(move.reason, 200)
+    if move.cause in (Cause.HOT, Cause.HOT_WITH_OTHERS):
+        return _HOT
+    return wording.plain(move.reason, 200)
 
 
 def stays(seen: outlook.Outlook, short: Mapping[str, str]) -> Iterator[str]:

@@ -7,6 +7,7 @@ import collections
 from collections.abc import Iterator
 from collections.abc import Mapping
 
+from serifos.facts.reason import Cause
 from serifos.plan.outlook.explaining import Goal
 from serifos.plan.outlook.explaining import Part
 from serifos.plan.outlook.outlook import Outlook
@@ -97,7 +98,7 @@ def _staying(part: Part, seen: Outlook, short: Mapping[str, str],
     if move is not None:
         yield (f'A plan now moves it to {short[move.target]}'
                + (f', with others off {home} that count as one move'
-                  if move.reason.endswith(', of several') else '') + '.')
+                  if move.cause == Cause.HOT_WITH_OTHERS else '') + '.')
     elif part.why == '':
         yield 'It is idle, so no move of it would make a pool faster.'
     elif part.why:

@@ -32,7 +32,7 @@ LIMITS = strategies.builds(
     Limits, strategies.one_of(strategies.sampled_from((0.0, 0.1)),
                               strategies.floats(0, 0.95)),
     strategies.sampled_from((None, None, 1, 2)))
-KEEPS = keeping.KEPT, keeping.AVOIDED
+KEEPS = keeping.RESTORED, keeping.AVOIDED
 EASES = keeping.EASED, keeping.REDUCED
 SMALL = strategies.sampled_from((0, 20))
 """Pools of a small cloud: all are large, or all are small."""

@@ -21,6 +21,7 @@ from serifos.plan.limits import Limits
 from serifos.plan.limits import shortfall
 from serifos.plan.limits import target_refusal
 from serifos.plan.outlook import reasons
+from serifos.plan.plan import Move
 from serifos.plan.plan import Refusal
 from serifos.plan import relieve
 from tests.unit.plan import clusters
@@ -158,6 +159,16 @@ class WrittenTest(testtools.TestCase):
                           'code': 'not_hot'}, doc)
         self.assertEqual('its pool is not hot', reasons.kind(
             Refusal.from_json(doc).reason).text)
+
+    def test_a_move_says_its_cause(self):
+        cluster = Cluster(tuple(map(clusters.pool, 'ab')), tuple(
+            clusters.volume(f'v{i}', 'a', 8 << i) for i in range(4)))
+        plan = relieve.plan(cluster, clusters.models_of(cluster), Limits())
+        doc = plan.moves[0].to_json()
+        self.assertEqual('hot', doc['cause'])
+        self.assertEqual(plan.moves[0], Move.from_json(doc))
+        self.assertEqual('hot', Move.from_json({
+            **doc, 'reason': 'worded anew'}).cause)
 
     def test_the_code_counts_and_not_the_sentence(self):
         self.assertEqual('its move would gain nothing', reasons.kind(

@@ -40,7 +40,7 @@ class RestoringTest(testtools.TestCase):
                        movable='pinned'), volume('v', 'a', 3))
 
     def test_a_small_gain_restores_what_is_measured_to_be_violated(self):
-        self.assertEqual([('v', keeping.KEPT)], [
+        self.assertEqual([('v', keeping.RESTORED)], [
             (move.volume, move.reason)
             for move in planned(self.volumes(1000)).moves])
 
