@@ -9,7 +9,6 @@ import pathlib
 from serifos.balancer import outcome
 from serifos.balancer.pace import Pace
 from serifos.facts.cluster import Cluster
-from serifos.plan.affinity import labels
 from serifos.plan import eligibility
 from serifos.plan.limits import Limits
 from serifos.plan.loads.demand import Demand
@@ -43,29 +42,29 @@ class BalancerSettings:
 
     state_dir: pathlib.Path
     models_dir: pathlib.Path
-    limits: Limits = Limits()
-    timeouts: outcome.Timeouts = outcome.Timeouts()
-    pace: Pace = Pace()
-    planner: str = 'relieve'
-    auto: bool = False
-    approved_only: bool = False
-    batch: int = 2
-    parallel: int = 4
-    hold: int = 3
-    demand: Demand = Demand()
-    history_s: float = 0.0
-    mend_at_once: bool = False
-    interval_s: float = 300.0
-    window_s: float = 600.0
-    settle_s: float = 600.0
-    cool_down_s: float = 86400.0
-    plan_ttl_s: float = 86400.0
-    max_failures: int = 3
-    auto_recover: bool = True
-    allow_attached: bool | None = None
-    balance: bool = True
-    server_volumes: str = labels.ANY
-    excluded_projects: frozenset[str] = frozenset()
+    limits: Limits
+    timeouts: outcome.Timeouts
+    pace: Pace
+    planner: str
+    auto: bool
+    approved_only: bool
+    batch: int
+    parallel: int
+    hold: int
+    demand: Demand
+    history_s: float
+    mend_at_once: bool
+    interval_s: float
+    window_s: float
+    settle_s: float
+    cool_down_s: float
+    plan_ttl_s: float
+    max_failures: int
+    auto_recover: bool
+    allow_attached: bool | None
+    balance: bool
+    server_volumes: str
+    excluded_projects: frozenset[str]
 
     @property
     def mode(self) -> str:

@@ -20,13 +20,13 @@ import time
 from serifos.balancer import daemon
 from serifos.balancer import outcome
 from serifos.balancer import rounds
-from serifos.balancer.settings import BalancerSettings
 from serifos.database import journal
 from serifos.database import plans
 from serifos.facts import inventory
 from serifos.facts.journal import last_moves
 from serifos.plan.plan import Move
 from tests.fakes import cinder as fake
+from tests.fakes import settings
 from tests.functional import servers
 
 POOLS = ('a@ssd#ssd', 'b@ssd#ssd')
@@ -116,7 +116,7 @@ def _balance(setting: Setting) -> None:
     manager = _Manager(setting.address, setting.key)
     manager.connect()
     cloud = manager.cloud()
-    settings = BalancerSettings(
+    given = settings.balancer(
         setting.state_dir, setting.state_dir, auto=True, interval_s=0.1,
         timeouts=outcome.Timeouts(poll_s=0.1, timeout_s=30.0, grace_s=1.0,
                                   unanswered_s=3.0))
@@ -125,7 +125,7 @@ def _balance(setting: Setting) -> None:
         database = servers.database(setting.connection)
         return Mover(
             cloud, cloud, journal.Journal(database, time.time),
-            plans.Plans(database), settings, time.time, pause)
+            plans.Plans(database), given, time.time, pause)
     made = daemon.Daemon(make, lambda *_: (None, 1.0),
                          lambda: setting.lock_url, lambda result: None)
     signal.signal(signal.SIGTERM, lambda *_: made.stop())

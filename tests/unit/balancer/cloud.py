@@ -10,7 +10,6 @@ import fixtures
 
 from serifos.balancer import outcome
 from serifos.balancer import rounds
-from serifos.balancer import settings
 from serifos.database import connection
 from serifos.database import journal
 from serifos.database import marks
@@ -21,6 +20,7 @@ from serifos.facts.workload import Workload
 from serifos.files import documents
 from serifos.model.model import Model
 from tests.fakes import cinder as fake
+from tests.fakes import settings
 from tests.unit import case
 
 NOW = 1_800_000_000.0
@@ -56,7 +56,7 @@ class Case(case.DirectoryCase):
         self.now, self.slept = NOW, 0.0
         self.stop_after = None
         self.cinder = self.cloud([record('u'), record('v'), record('w', B)])
-        self.settings = settings.BalancerSettings(
+        self.settings = settings.balancer(
             self.dir, models, auto=True, batch=1, settle_s=0.0,
             timeouts=outcome.Timeouts(poll_s=1.0, timeout_s=60.0,
                                       timeout_per_gib_s=60.0, grace_s=20.0))

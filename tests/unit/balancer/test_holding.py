@@ -4,8 +4,6 @@
 from __future__ import annotations
 
 import collections
-import dataclasses
-import pathlib
 
 from hypothesis import given
 from hypothesis import settings as hypothesis_settings
@@ -15,7 +13,6 @@ import testtools
 
 from serifos.balancer import deciding
 from serifos.balancer import observer
-from serifos.balancer import settings
 from serifos.balancer import steady
 from serifos.facts import activity
 from serifos.facts.cluster import Cluster
@@ -26,6 +23,7 @@ from serifos.facts.workload import Workload
 from serifos.plan.limits import Limits
 from serifos.plan.loads.demand import Demand
 from serifos.plan import recent
+from tests.fakes import settings
 from tests.unit.plan import clusters
 
 DAYS, A_DAY, VOLUMES, POOLS = 7, 24, 16, 4
@@ -52,8 +50,7 @@ class _Rounds:
 
     def __init__(self, seed, **changes):
         self.queued = _outstanding(np.random.default_rng(seed))
-        self.settings = dataclasses.replace(settings.BalancerSettings(
-            pathlib.Path('.'), pathlib.Path('.')), **changes)
+        self.settings = settings.balancer(**changes)
         self.names = tuple(f'v{i:02}' for i in range(VOLUMES))
         self.home = {name: f'p{i % POOLS}'
                      for i, name in enumerate(self.names)}

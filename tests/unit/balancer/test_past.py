@@ -3,16 +3,15 @@
 
 from __future__ import annotations
 
-import pathlib
 
 import numpy as np
 import testtools
 
 from serifos.balancer import past
-from serifos.balancer import settings
 from serifos.facts import activity
 from serifos.plan.loads.demand import Demand
 from tests.fakes import history
+from tests.fakes import settings
 
 NOW = 1_800_000_000.0
 MIB = 2.0 ** 20
@@ -33,9 +32,8 @@ class PastTestCase(testtools.TestCase):
 
     def slots(self, *names, now=NOW, history_s=86400.0, **demand):
         return past.slots(
-            self.history, places(*names), now, settings.BalancerSettings(
-                pathlib.Path('.'), pathlib.Path('.'), history_s=history_s,
-                demand=Demand(**demand)))
+            self.history, places(*names), now, settings.balancer(
+                history_s=history_s, demand=Demand(**demand)))
 
     def test_each_part_of_a_day_is_told(self):
         found = self.slots('u', 'v', slots=2)

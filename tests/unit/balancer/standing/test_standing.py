@@ -7,16 +7,16 @@ import ddt
 import testtools
 
 from serifos.balancer import pace
-from serifos.balancer.settings import BalancerSettings
 from serifos.balancer.standing import of_plans
 from serifos.balancer.standing.status import Status
 from serifos.facts.journal import Entry
 from serifos.facts import times
+from tests.fakes import settings
 from tests.unit.database.plans_behaviour import DAY
 from tests.unit.database.plans_behaviour import NOW
 from tests.unit.database.plans_behaviour import plan
 
-SETTINGS = BalancerSettings('/state', '/models', auto=True, settle_s=100.0)
+SETTINGS = settings.balancer('/state', '/models', auto=True, settle_s=100.0)
 
 
 def entry(ago_s, kind, volume=None, **facts):
