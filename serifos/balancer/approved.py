@@ -17,9 +17,9 @@ from serifos.balancer.standing import of_plans
 from serifos.facts.cluster import Cluster
 from serifos.facts import journal
 from serifos.facts import times
-from serifos.plan.asked import usable
 from serifos.plan.plan import Move
 from serifos.plan.plan import Plan
+from serifos.plan import usable
 
 LOG = log.getLogger(__name__)
 

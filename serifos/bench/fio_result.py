@@ -10,8 +10,8 @@ from typing import Any
 
 from serifos import errors
 from serifos.facts.dataset import Sample
+from serifos.facts import distribution
 from serifos.facts import fields
-from serifos.facts.seen import distribution
 from serifos.facts.workload import Workload
 from serifos.files import strict_json
 

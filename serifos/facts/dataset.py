@@ -12,8 +12,8 @@ from typing import Any
 import zlib
 
 from serifos import errors
+from serifos.facts import distribution
 from serifos.facts import fields
-from serifos.facts.seen import distribution
 from serifos.facts.workload import Workload
 
 DATASET_SCHEMA = 'serifos-dataset/1'

@@ -3,7 +3,7 @@
 
 SLOs that are violated are restored where a move can
 (:mod:`.slo.keeping`); pools that their own growth fills are left
-(:mod:`.space.filling`); then hot pools are relieved, on small clouds by the
+(:mod:`.filling`); then hot pools are relieved, on small clouds by the
 best of many sequences of moves (:mod:`.hot.beam`), on large ones and for
 pools of many small volumes in rounds (:mod:`.hot.rounds`). SLOs that are
 still violated are eased at the end. Moves that keep one may take the space by
@@ -18,6 +18,7 @@ import dataclasses
 import operator
 
 from serifos.facts.cluster import Cluster
+from serifos.plan import filling
 from serifos.plan.hot import beam
 from serifos.plan.hot import rounds
 from serifos.plan.limits import Limits
@@ -29,7 +30,6 @@ from serifos.plan.problem import Problem
 from serifos.plan.quota import Quota
 from serifos.plan.slo import beyond
 from serifos.plan.slo import keeping
-from serifos.plan.space import filling
 from serifos.plan.state import State
 from serifos.plan import summary
 

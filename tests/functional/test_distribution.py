@@ -12,7 +12,7 @@ import resource
 import ddt
 
 from serifos.bench import fio_result
-from serifos.facts.seen import distribution
+from serifos.facts import distribution
 from serifos.files import documents
 from serifos.model.queueing import modes
 from tests.functional import machine

@@ -8,8 +8,8 @@ import ddt
 import testtools
 
 from serifos.database import connection
+from serifos.database.history import history_tables
 from serifos.database.history.store import Store
-from serifos.database.history import tables
 from serifos.database import homes
 from serifos.database import pool_errors
 from serifos.database import space
@@ -37,7 +37,7 @@ def _cases(server, behaviour):
         def setUp(self):
             super().setUp()
             self.database = _database(server)
-            for table in (tables.HEAD, space.USED, homes.HOMES,
+            for table in (history_tables.HEAD, space.USED, homes.HOMES,
                           pool_errors.ERRORS):
                 self.database.run(table.metadata.drop_all)
 

@@ -31,9 +31,9 @@ from serifos.files import jsonl
 from serifos.files import strict_json
 from serifos.lab.backtest import csv_history
 from serifos.lab.backtest import replay
-from serifos.lab.screening import command as screen_command
 from serifos.lab.screening import journal as screen_journal
 from serifos.lab.screening import levels as screen_levels
+from serifos.lab.screening import screening_command as screen_command
 from serifos.telemetry import counters
 from serifos.telemetry import exporter
 from serifos.telemetry import gnocchi

@@ -276,7 +276,7 @@ class ImportLawTeethTest(testtools.TestCase):
         ('serifos.model.linear.ols', 'from serifos.model import kinds'),
         ('serifos.model.linear.ols', 'from . import predict'),
         ('serifos.lab.sim.report', 'from serifos.report import page'),
-        ('serifos.lab.tuning.command', 'from serifos.cmd import app'),
+        ('serifos.lab.tuning.tuning_command', 'from serifos.cmd import app'),
         ('serifos.conf', 'from serifos import errors'),
         ('serifos.scheduler.weigher', 'from cinder import scheduler'),
         ('serifos.cmd.model', 'from serifos import balancer, conf'))

@@ -10,7 +10,7 @@ from typing import Any
 
 from serifos.facts import journal
 from serifos.facts import times
-from serifos.plan.asked import undo
+from serifos.plan import undo
 
 _MOVED = (*journal.MOVED, 'timeout')
 """Results after which a volume may be elsewhere, as last_moves has it."""

@@ -25,10 +25,10 @@ from serifos.facts import inventory
 from serifos.facts import journal
 from serifos.facts import times
 from serifos.plan.affinity import torn
-from serifos.plan.asked import usable
 from serifos.plan import evacuate
 from serifos.plan.plan import Move
 from serifos.plan import text
+from serifos.plan import usable
 from serifos.report.plan import steps
 from serifos.report.plan import text as report
 

@@ -24,9 +24,9 @@ import waitress
 from waitress import channel
 from waitress import server as waitress_server
 
+from serifos.balancer import findings
 from serifos.balancer import leader
 from serifos.balancer import metrics
-from serifos.balancer.ready import findings
 from serifos.cmd import app
 from serifos.cmd.balancer import adapters
 from serifos.cmd.balancer.cloud import live

@@ -20,8 +20,8 @@ from serifos.facts import clock_skew
 from serifos.facts.cluster import Cluster
 from serifos.facts import times
 from serifos.files import documents
-from serifos.plan.asked import undo
 from serifos.plan.plan import Move
+from serifos.plan import undo
 from serifos.report.plan import text
 from serifos.report.plan import wording
 

@@ -13,9 +13,9 @@ import time
 
 from oslo_upgradecheck import upgradecheck
 
+from serifos.balancer import findings
 from serifos.balancer import join
 from serifos.balancer import planning
-from serifos.balancer.ready import findings
 from serifos.balancer.standing import obstacles
 from serifos.cmd.balancer import adapters
 from serifos.cmd.balancer import histories

@@ -11,10 +11,10 @@ import pathlib
 
 from oslo_config import cfg
 
-from serifos.balancer.ready.findings import failure
-from serifos.balancer.ready.findings import Finding
-from serifos.balancer.ready.findings import note
-from serifos.balancer.ready.findings import warning
+from serifos.balancer.findings import failure
+from serifos.balancer.findings import Finding
+from serifos.balancer.findings import note
+from serifos.balancer.findings import warning
 from serifos.conf import files
 from serifos.conf import scheduler
 from serifos.conf import values

@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 import sqlalchemy
 
+from serifos.database.history.history_tables import SLOTS
 from serifos.database.history import packed
-from serifos.database.history.tables import SLOTS
 from serifos.facts.history import Series
 
 _AT_ONCE = 100

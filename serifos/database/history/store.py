@@ -17,9 +17,9 @@ from oslo_log import log
 import sqlalchemy
 
 from serifos.database.connection import Database
+from serifos.database.history import history_tables
 from serifos.database.history import packed
 from serifos.database.history import slots
-from serifos.database.history import tables
 from serifos.database.history import volumes
 from serifos import errors
 from serifos.facts import activity
@@ -43,7 +43,7 @@ class Store:
 
     database: Database
     tiers: Sequence[slots.Tier] = TIERS
-    schema: tables.Schema = tables.SCHEMA
+    schema: history_tables.Schema = history_tables.SCHEMA
 
     def until(self) -> int:
         """Until when the history is written, seconds of the epoch; 0 if new.
@@ -53,7 +53,7 @@ class Store:
         if not self._is_there():
             return 0
         return self.database.run(lambda connection: connection.scalar(
-            sqlalchemy.select(tables.HEAD.c.until)))
+            sqlalchemy.select(history_tables.HEAD.c.until)))
 
     def add(self, series: Series, after: int) -> bool:
         """Adds what all volumes did since; those not in it are gone.
@@ -64,8 +64,8 @@ class Store:
         :raises SerifosError: where it cannot be written
         """
         def work(connection: sqlalchemy.Connection) -> bool:
-            ours = sqlalchemy.update(tables.HEAD).where(
-                tables.HEAD.c.until == after).values(until=series.end)
+            ours = sqlalchemy.update(history_tables.HEAD).where(
+                history_tables.HEAD.c.until == after).values(until=series.end)
             if connection.execute(ours).rowcount != 1:
                 return False
             self._write(connection, series)
@@ -92,7 +92,7 @@ class Store:
     def _is_there(self) -> bool:
         """Whether there is a history; one of an older version is migrated."""
         if not self.database.exists() or (
-                self.database.run(tables.version) is None):
+                self.database.run(history_tables.version) is None):
             return False
         self._prepare()
         return True

@@ -9,7 +9,7 @@ import itertools
 
 import sqlalchemy
 
-from serifos.database.history.tables import VOLUMES
+from serifos.database.history.history_tables import VOLUMES
 
 _AT_ONCE = 500
 """Rows that one statement names."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from serifos.cmd import cells
 from serifos.lab.screening import effects
-from serifos.lab.screening import page
+from serifos.lab.screening import screening_page
 
 HEADER = ('design', 'rank', 'parameter', 'low', 'high', 'effect', 'from',
           'to', 'share', 'cumulative', 'p_value', 'key')
@@ -13,7 +13,7 @@ HEADER = ('design', 'rank', 'parameter', 'low', 'high', 'effect', 'from',
 _NONE = cells.Cell(None, '–')
 
 
-def rows(found: page.Found) -> list[tuple[object, ...]]:
+def rows(found: screening_page.Found) -> list[tuple[object, ...]]:
     """A row for each effect of each design, the greatest first.
 
     Then one for each half of a key parameter that is not monotone.
@@ -28,13 +28,13 @@ def rows(found: page.Found) -> list[tuple[object, ...]]:
         for rank, half in enumerate(found.split, 1)]
 
 
-def _shown(found: page.Found, effect: float,
+def _shown(found: screening_page.Found, effect: float,
            interval: tuple[float, float]) -> tuple[float, ...]:
     return tuple(float(f'{found.shown(v):.4g}')
                  for v in (effect, *interval))
 
 
-def _rows(found: page.Found, design: str,
+def _rows(found: screening_page.Found, design: str,
           analysis: effects.Analysis) -> list[tuple[object, ...]]:
     lines: list[tuple[object, ...]] = []
     total = 0.0

@@ -20,9 +20,9 @@ from serifos.lab.screening import levels
 from serifos.lab.screening.options import RESPONSES
 from serifos.lab.screening.options import ROUNDS
 from serifos.lab.screening.options import ScreeningOptions
-from serifos.lab.screening import page as screen_report
 from serifos.lab.screening import plan
 from serifos.lab.screening import screen
+from serifos.lab.screening import screening_page as screen_report
 from serifos.lab.screening import words
 from serifos.modeler import campaign
 from serifos.report import measured

@@ -19,7 +19,7 @@ import numpy as np
 
 from serifos import errors
 from serifos.lab.screening import effects
-from serifos.lab.screening import page
+from serifos.lab.screening import screening_page
 
 _LEAST = 3  # parameters of which a correlation says something
 
@@ -55,8 +55,8 @@ class Sensitivity:
     :param left_out: the parameters that one varies alone, or otherwise
     """
 
-    ours: page.Found
-    theirs: page.Found
+    ours: screening_page.Found
+    theirs: screening_page.Found
     rows: tuple[Apart, ...]
     correlation: float | None
     left_out: tuple[str, ...]
@@ -75,7 +75,8 @@ class Sensitivity:
                f'{", ".join(self.left_out)}.'] if self.left_out else []))
 
 
-def compare(ours: page.Found, theirs: page.Found) -> Sensitivity:
+def compare(ours: screening_page.Found,
+            theirs: screening_page.Found) -> Sensitivity:
     """Two screenings of the same response, by their effects.
 
     :raises InputError: where no parameter is varied alike in both

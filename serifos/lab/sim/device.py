@@ -30,7 +30,7 @@ import numpy as np
 
 from serifos import errors
 from serifos.facts.dataset import Sample
-from serifos.facts.seen import distribution
+from serifos.facts import distribution
 from serifos.facts.workload import Workload
 from serifos.lab.sim import events
 from serifos.lab.sim.nand import events as flash_events

@@ -72,8 +72,8 @@ class Evaluate(app.Fails, command.Command):
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         # The models' statsmodels and scipy take a second to import.
         from serifos.lab.sim import evaluation
-        from serifos.lab.sim import page
-        from serifos.lab.sim import tables
+        from serifos.lab.sim import sim_page
+        from serifos.lab.sim import sim_tables
         began, args = time.monotonic(), parsed_args
         out = runner.directory(args.out)
         standard = evaluation.EvaluationSettings()
@@ -87,11 +87,11 @@ class Evaluate(app.Fails, command.Command):
             found = evaluation.run(settings, processes.map)
         if out is not None:
             documents.write_json(out / 'evaluation.json', found.to_json())
-            atomic.replace(out / 'evaluation.html', page.page_of(
+            atomic.replace(out / 'evaluation.html', sim_page.page_of(
                 found, _again(args)))
         output.show(
             args, found.brief(), lambda: '\n\n'.join(
-                map(table.as_text, tables.every(found))) + '\n')
+                map(table.as_text, sim_tables.every(found))) + '\n')
         runner.took(began, out and out / 'evaluation.html')
 
 

@@ -28,7 +28,7 @@ import numpy as np
 import numpy.typing as npt
 
 from serifos.facts.dataset import Sample
-from serifos.facts.seen import distribution
+from serifos.facts import distribution
 from serifos.facts.workload import Load
 from serifos.model.queueing import cases
 from serifos.model.queueing import modes

@@ -20,7 +20,7 @@ import itertools
 import numpy as np
 import numpy.typing as npt
 
-from serifos.facts.seen import distribution
+from serifos.facts import distribution
 
 Floats = npt.NDArray[np.float64]
 

@@ -11,7 +11,7 @@ from serifos.plan.outlook.explaining import Part
 from serifos.plan.outlook.outlook import Outlook
 from serifos.report.plan import explanation
 from serifos.report.plan import headline
-from serifos.report.plan import tables
+from serifos.report.plan import plan_tables
 from serifos.report.plan import wording
 
 _NAMED = 3
@@ -85,7 +85,7 @@ def _cost(seen: Outlook, short: Mapping[str, str]) -> str:
 
 
 def _stays(seen: Outlook, short: Mapping[str, str]) -> str:
-    said = [tables.frozen(seen) or 'All load may be moved.']
+    said = [plan_tables.frozen(seen) or 'All load may be moved.']
     for each in seen.staying[:1]:
         said.append(
             f'On {short.get(each.pools[0], wording.pool(each.pools[0]))}, '

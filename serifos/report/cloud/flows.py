@@ -13,7 +13,7 @@ from serifos.plan.outlook.outlook import Outlook
 from serifos.plan.plan import Move
 from serifos.report import drawing
 from serifos.report import page
-from serifos.report.plan import tables
+from serifos.report.plan import plan_tables
 from serifos.report.plan import wording
 
 _FLOWS = 20
@@ -56,7 +56,7 @@ def section(seen: Outlook, short: Mapping[str, str]
     if more:
         notes.append(f'{wording.count(more, "move")} between other pools '
                      f'{"is" if more == 1 else "are"} not drawn.')
-    listed = tables.of_moves(seen, short)
+    listed = plan_tables.of_moves(seen, short)
     if len(listed.rows) < len(moves):
         notes.append(f'The table has the {len(listed.rows)} that gain most; '
                      'all are in serifos-balancer plan -f json.')

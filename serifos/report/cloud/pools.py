@@ -10,7 +10,7 @@ from serifos.plan.outlook.outlook import Outlook
 from serifos.plan.outlook.outlook import PoolOutlook
 from serifos.report import drawing
 from serifos.report import page
-from serifos.report.plan import tables
+from serifos.report.plan import plan_tables
 from serifos.report.plan import wording
 from serifos.report import table
 
@@ -23,7 +23,7 @@ _ROWS = 2000
 
 def section(seen: Outlook, short: Mapping[str, str]) -> page.Section:
     """The pools, the slowest first: a drawing, and a table of all."""
-    shown = [each for each in tables.chosen(seen) if each.planned]
+    shown = [each for each in plan_tables.chosen(seen) if each.planned]
     scale = drawing.Scale.to(
         us for each in shown for side in (each.before, each.after)
         for us in (side.latency_us, each.seen_us,
@@ -35,7 +35,7 @@ def section(seen: Outlook, short: Mapping[str, str]) -> page.Section:
             'details', drawing.element('summary', wording.count(
                 len(shown) - _OPEN, 'more pool') + ', drawn'),
             _figure(shown[_OPEN:], short, scale)))
-    every = tables.of_pools(seen, seen.pools[:_ROWS])
+    every = plan_tables.of_pools(seen, seen.pools[:_ROWS])
     more = len(seen.pools) - len(shown)
     return page.Section(
         'Pools by latency', f'{wording.count(len(seen.pools), "pool")}, the '

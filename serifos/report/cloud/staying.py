@@ -12,7 +12,7 @@ from serifos.plan.outlook.staying import Staying
 from serifos.plan.outlook import type_slos
 from serifos.report import drawing
 from serifos.report import page
-from serifos.report.plan import tables
+from serifos.report.plan import plan_tables
 from serifos.report.plan import wording
 from serifos.report import table
 
@@ -30,11 +30,12 @@ def section(seen: Outlook,
     more = len(seen.staying) - _KINDS
     yield page.Section(
         'What stays, and why', ' '.join(filter(None, [
-            tables.frozen(seen),
+            plan_tables.frozen(seen),
             f'{wording.count(more, "rarer reason")} of volumes on slow pools '
             f'{"is" if more == 1 else "are"} left out of the table.'
             if more > 0 else ''])), charts,
-        [tables.of_staying(seen.staying[:_KINDS], short, seen.shared_names)]
+        [plan_tables.of_staying(seen.staying[:_KINDS], short,
+                                seen.shared_names)]
         if seen.staying else [])
 
 

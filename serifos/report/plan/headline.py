@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from collections.abc import Mapping
 
 from serifos.facts import hot_by
-from serifos.plan.asked import undo
 from serifos.plan import copying
 from serifos.plan import evacuate
 from serifos.plan.outlook.outlook import Outlook
+from serifos.plan import undo
 from serifos.report.plan import wording
 
 

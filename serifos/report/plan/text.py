@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from serifos.plan.outlook.outlook import Outlook
 from serifos.report.plan import beware
 from serifos.report.plan import headline
-from serifos.report.plan import tables
+from serifos.report.plan import plan_tables
 from serifos.report.plan import wording
 
 
@@ -33,12 +33,12 @@ def _lines(seen: Outlook, age_s: float | None,
             ('Beware', beware.warnings(seen, short, age_s, stale_s))):
         for sentence in sentences:
             yield from wording.wrapped(sentence, f'{title}: ')
-    for part in (tables.pools(seen), tables.moves(seen, short),
-                 tables.stays(seen, short)):
+    for part in (plan_tables.pools(seen), plan_tables.moves(seen, short),
+                 plan_tables.stays(seen, short)):
         lines = [*part]
         if lines:
             yield from ('', *lines)
-    held = tables.frozen(seen)
+    held = plan_tables.frozen(seen)
     if held is not None:
         yield ''
         yield from wording.wrapped(held)

@@ -3,7 +3,7 @@
 
 from serifos.balancer import planning
 from serifos.balancer.standing import made
-from serifos.plan.asked import undo
+from serifos.plan import undo
 from tests.unit.balancer import cloud
 from tests.unit.balancer.cloud import A
 from tests.unit.balancer.cloud import record

@@ -9,7 +9,7 @@ import testtools
 from serifos.bench import fio
 from serifos.bench import fio_result
 from serifos import errors
-from serifos.facts.seen import distribution
+from serifos.facts import distribution
 from serifos.facts.workload import Workload
 
 HALF_CACHED = pathlib.Path(__file__).with_name('half_cached.json')

@@ -10,11 +10,11 @@ from hypothesis import strategies
 import testtools
 
 from serifos.facts.cluster import Cluster
-from serifos.plan.asked import undo
-from serifos.plan.asked import usable
 from serifos.plan import bfd
 from serifos.plan.limits import Limits
 from serifos.plan import relieve
+from serifos.plan import undo
+from serifos.plan import usable
 from tests.unit.plan import clusters
 from tests.unit.plan.clusters import pool
 from tests.unit.plan.clusters import volume

@@ -22,7 +22,7 @@ from serifos import errors
 from serifos.facts import clock_skew
 from serifos.facts.journal import Entry
 from serifos.facts.pool_errors import Hours
-from serifos.report.cloud import page
+from serifos.report.cloud import cloud_page
 from serifos.report.cloud import past
 
 STALE_INTERVALS = 3.0
@@ -48,7 +48,7 @@ def text(conf: cfg.ConfigOpts, planned: Planned, now: float,
             adapters.plans(conf).every(say), entries, now)
     observed_at = reading.observed_at(cluster)
     status = reading.status(settings, entries, cluster, now, lead)
-    return page.render(page.Facts(
+    return cloud_page.render(cloud_page.Facts(
         cluster, planned.seen, planned.explained(), planned.slos(),
         hours, entries, planned.became({
             each.volume for each in status.in_flight})

@@ -18,7 +18,7 @@ from serifos.plan.outlook import outlook
 from serifos.plan.outlook import type_slos
 from serifos.plan.plan import Plan
 from serifos.plan import summary
-from serifos.report.cloud import page
+from serifos.report.cloud import cloud_page
 from serifos.report.plan import wording
 
 _EXPLAINED = 3
@@ -73,11 +73,11 @@ class Planned(judging.Judged):
             *[f'{lost:,} can no longer be made'] * bool(lost)]) + (
                 '; all figures are of what is left. ')
 
-    def explained(self) -> dict[str, page.Explained]:
+    def explained(self) -> dict[str, cloud_page.Explained]:
         """Why the slowest pools are slow: hot ones, else the slowest."""
         pools = [each for each in self.seen.pools if each.planned]
         wanted = [each for each in pools if each.before.hot] or pools[:1]
-        return {each.pool.name: page.Explained(
+        return {each.pool.name: cloud_page.Explained(
             explaining.heat(self.state, each.pool.name),
             explaining.parts(self.state, each.pool.name))
             for each in wanted[:_EXPLAINED]}

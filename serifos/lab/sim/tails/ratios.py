@@ -27,7 +27,7 @@ import numpy.typing as npt
 
 from serifos import errors
 from serifos.facts.dataset import Sample
-from serifos.facts.seen import distribution
+from serifos.facts import distribution
 from serifos.facts.workload import Workload
 from serifos.files import documents
 

@@ -8,9 +8,9 @@ import threading
 import numpy as np
 import sqlalchemy
 
+from serifos.database.history import history_tables
 from serifos.database.history import slots
 from serifos.database.history.store import Store
-from serifos.database.history import tables
 from serifos import errors
 from serifos.facts.history import Series
 from tests.unit.telemetry import readings
@@ -108,7 +108,7 @@ class Behaviour:
         """Volume → when it was gone."""
         return self.database.run(lambda connection: {
             row.volume: row.gone_at for row in connection.execute(
-                sqlalchemy.select(tables.VOLUMES))})
+                sqlalchemy.select(history_tables.VOLUMES))})
 
     def test_volumes_that_are_new_and_deleted(self):
         end = self.rounds('ab', BEGIN)
@@ -130,7 +130,7 @@ class Behaviour:
             end = self.rounds([f'c{nth}', 'b'], end, store=store)
         numbers = self.database.run(lambda connection: {
             row.volume: row.number for row in connection.execute(
-                sqlalchemy.select(tables.VOLUMES))})
+                sqlalchemy.select(history_tables.VOLUMES))})
         self.assertNotIn('a', numbers)
         self.assertLess(max(numbers.values()), 7)
         self.assertEqual(len(numbers), len(set(numbers.values())))
@@ -234,13 +234,14 @@ class Behaviour:
 
         def upgrade(connection):
             connection.execute(sqlalchemy.text(
-                f'ALTER TABLE {tables.VOLUMES.name} ADD zone VARCHAR(99)'))
-        newer = self.store(schema=tables.Schema(2, {1: upgrade}))
+                f'ALTER TABLE {history_tables.VOLUMES.name} '
+                'ADD zone VARCHAR(99)'))
+        newer = self.store(schema=history_tables.Schema(2, {1: upgrade}))
         self.rounds('a', BEGIN + 300, store=newer)
         self.assert_iops([[100, 100]], BEGIN, 300, 'a', store=newer)
         self.assertEqual([(None,)], self.database.run(
             lambda connection: connection.execute(sqlalchemy.text(
-                f'SELECT zone FROM {tables.VOLUMES.name}')).all()))
+                f'SELECT zone FROM {history_tables.VOLUMES.name}')).all()))
         for refused in (
                 self.store().until,
                 lambda: self.store().add(done('a', BEGIN + 600), BEGIN + 600),

@@ -9,7 +9,7 @@ import testtools
 
 from serifos.design import stopping
 from serifos.lab.accuracy import accuracy
-from serifos.lab.accuracy import page
+from serifos.lab.accuracy import accuracy_page
 from serifos.lab.accuracy import runs
 from serifos.lab.sim import devices
 from serifos.model import fit
@@ -108,7 +108,7 @@ class ScoreTest(testtools.TestCase):
                 if title.startswith('Fitting') else several)
             self.assertEqual({moved}, {runs.MOVED in s.tenants
                                        for s in scores})
-            row = page.tenants(scores).rows[0]
+            row = accuracy_page.tenants(scores).rows[0]
             self.assertIs(moved, row[2 + len(runs.TESTS)] is not None)
 
     def test_a_score_is_that_of_the_model(self):
@@ -144,10 +144,10 @@ class CoveredTest(testtools.TestCase):
         scores = [score('queueing', 0.1), dataclasses.replace(
             its, errors={'paper': 0.07}, tenants={'paper': 0.09},
             covered={'paper': 0.9}, tenants_covered={'paper': 0.95})]
-        row, = page.covered(scores, '20').rows
+        row, = accuracy_page.covered(scores, '20').rows
         self.assertEqual(('X', 'tenant', 20, '7.0 %'), row[:4])
         self.assertLessEqual({'9.0 %', '90.0 %', '95.0 %'}, {*row})
-        self.assertIsNone(page.covered(scores[:1], '20'))
+        self.assertIsNone(accuracy_page.covered(scores[:1], '20'))
 
 
 class AutoTest(testtools.TestCase):

@@ -12,7 +12,7 @@ import testtools
 
 from serifos import errors
 from serifos.facts import dataset
-from serifos.facts.seen import distribution
+from serifos.facts import distribution
 from serifos.facts.workload import Workload
 from serifos.files import documents
 from serifos.lab.sim import device

@@ -10,8 +10,8 @@ import fixtures
 import testtools
 
 from serifos.design import d_optimal
-from serifos.lab.tuning import page as tune_report
 from serifos.lab.tuning import search
+from serifos.lab.tuning import tuning_page as tune_report
 from serifos.model import fit_runs
 from tests.unit import case
 from tests.unit.cmd import command
@@ -76,7 +76,7 @@ class TuneTest(case.DirectoryCase):
 
     def drawn(self, how):
         self.useFixture(fixtures.MonkeyPatch(
-            'serifos.lab.tuning.page.page_of', how))
+            'serifos.lab.tuning.tuning_page.page_of', how))
 
     def test_the_page_holds_the_search(self):
         self.drawn(draw)

@@ -6,7 +6,7 @@ import numpy as np
 import testtools
 
 from serifos.bench import fio_result
-from serifos.facts.seen import distribution
+from serifos.facts import distribution
 from serifos.model.queueing import modes
 from tests.unit.bench import test_fio
 

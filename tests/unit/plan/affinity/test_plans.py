@@ -16,13 +16,13 @@ import testtools
 
 from serifos.facts.cluster import Cluster
 from serifos.plan.affinity import torn
-from serifos.plan.asked import undo
 from serifos.plan import bfd
 from serifos.plan import evacuate
 from serifos.plan.limits import Limits
 from serifos.plan.outlook import reasons
 from serifos.plan import quota
 from serifos.plan import relieve
+from serifos.plan import undo
 from tests.unit.plan import clusters
 
 LIMITS = strategies.builds(

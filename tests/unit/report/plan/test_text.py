@@ -13,7 +13,7 @@ from serifos.facts import reason
 from serifos.facts.workload import Workload
 from serifos.plan.limits import Limits
 from serifos.plan import relieve
-from serifos.report.plan import tables
+from serifos.report.plan import plan_tables
 from serifos.report.plan import text
 from serifos.report.plan import wording
 from tests.unit.plan import clusters
@@ -206,15 +206,16 @@ class TablesTest(testtools.TestCase):
         pools = [pool(f'stor{i}@s#s') for i in range(1, 101)]
         rest = [volume(f'w{i}', f'stor{i}@s#s', 4) for i in range(3, 101)]
         found = seen(pools, [*HOT, *rest])
-        shown = [each.pool.name for each in tables.chosen(found)]
-        self.assertLessEqual(len(shown), tables.MOST)
+        shown = [each.pool.name for each in plan_tables.chosen(found)]
+        self.assertLessEqual(len(shown), plan_tables.MOST)
         self.assertLessEqual({'stor1@s#s', 'stor2@s#s'}, {*shown})
         self.assertIn(
             f'and {100 - len(shown)} other pools, 0 of them touched by the '
             'plan; at most 0.04 ms now, 0.04 after.',
             _words(text.text(found, 0.0, 900.0)))
-        few = seen(pools[:tables.ALL], [*HOT, *rest[:tables.ALL - 2]])
-        self.assertEqual([*few.pools], tables.chosen(few))
+        few = seen(pools[:plan_tables.ALL],
+                   [*HOT, *rest[:plan_tables.ALL - 2]])
+        self.assertEqual([*few.pools], plan_tables.chosen(few))
 
     def test_many_moves_are_cut_to_those_that_gain_most(self):
         pools = [pool(f'stor{i}@s#s') for i in range(60)]

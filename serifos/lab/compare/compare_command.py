@@ -79,7 +79,7 @@ class CompareKinds(app.Fails, lister.Lister):
     def take_action(self, parsed_args: argparse.Namespace) -> Any:
         # These take a second to import.
         from serifos.lab.compare import compare
-        from serifos.lab.compare import page as compare_report
+        from serifos.lab.compare import compare_page as compare_report
         from serifos.report import measured
         _refuse_absurd(parsed_args)
         dataset = documents.read_dataset(parsed_args.dataset)

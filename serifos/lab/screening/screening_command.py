@@ -19,8 +19,8 @@ from serifos.lab.screening import listing
 from serifos.lab.screening.options import RESPONSES
 from serifos.lab.screening.options import ROUNDS
 from serifos.lab.screening.options import ScreeningOptions
-from serifos.lab.screening import page as screen_report
 from serifos.lab.screening import screening
+from serifos.lab.screening import screening_page as screen_report
 from serifos.lab.screening import sensitivity
 from serifos.lab.screening import sensitivity_page
 

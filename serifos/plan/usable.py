@@ -6,9 +6,9 @@ from __future__ import annotations
 import dataclasses
 
 from serifos.facts.cluster import Cluster
-from serifos.plan.asked import undo
 from serifos.plan import evacuate
 from serifos.plan.plan import Plan
+from serifos.plan import undo
 
 
 def of(plan: Plan, cluster: Cluster) -> Cluster:

@@ -7,8 +7,8 @@ from serifos.lab.sim import devices
 from serifos.lab.sim.evaluation import Evaluation
 from serifos.lab.sim import paper
 from serifos.lab.sim import scenario
+from serifos.lab.sim import sim_tables
 from serifos.lab.sim import summary
-from serifos.lab.sim import tables
 from serifos.report import charts
 from serifos.report import page
 from serifos.report.plan import wording
@@ -61,7 +61,7 @@ def page_of(evaluation: Evaluation, command: str) -> str:
              'to 5 workloads, ms; boxes hold the middle half, whiskers reach '
              'from the 5th to the 95th percentile. The shaded band is where '
              'the paper has the middle half.',
-             [_residuals(evaluation)], tables.prediction(evaluation))],
+             [_residuals(evaluation)], sim_tables.prediction(evaluation))],
         verdict=' '.join(verdict(evaluation, name, kind)
                          for name in settings.testbeds))
 
@@ -104,7 +104,7 @@ def _balanced(evaluation: Evaluation, name: str,
         [*(_distribution(number, title, figure, of_placement, name)
            for number, figure, title in _DISTRIBUTIONS),
          _supported(of_placement)],
-        [tables.balancing(evaluation, name)])
+        [sim_tables.balancing(evaluation, name)])
 
 
 def _distribution(number: int, title: str, figure: str,

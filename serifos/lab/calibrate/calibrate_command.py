@@ -64,8 +64,8 @@ class Calibrate(app.Fails, lister.Lister):
 
     def take_action(self, parsed_args: argparse.Namespace) -> Any:
         from serifos.lab.calibrate import calibrate
+        from serifos.lab.calibrate import calibrate_page as calibrate_report
         from serifos.lab.calibrate import grouped
-        from serifos.lab.calibrate import page as calibrate_report
         from serifos.lab.calibrate import scenarios
         from serifos.model import parameter
         from serifos.report import measured as measured_at

@@ -74,7 +74,7 @@ class Fit(model_fit.Fit):
 
     def _draw(self, path: pathlib.Path, model: Model,
               trace: search.Trace, header: Header) -> None:
-        from serifos.lab.tuning import page as tune_report
+        from serifos.lab.tuning import tuning_page as tune_report
         from serifos.report import measured
         try:
             atomic.replace(path, tune_report.page_of(

@@ -27,7 +27,7 @@ from serifos.files import documents
 
 if TYPE_CHECKING:
     from serifos.lab.relative import likeness
-    from serifos.lab.relative import tables
+    from serifos.lab.relative import relative_tables
 
 
 class Relate(app.Fails, lister.Lister):
@@ -61,9 +61,9 @@ class Relate(app.Fails, lister.Lister):
     def take_action(self, parsed_args: argparse.Namespace) -> Any:
         # numpy and scikit-learn take a second to import.
         from serifos.lab.relative import common
-        from serifos.lab.relative import page
         from serifos.lab.relative import relative
-        from serifos.lab.relative import tables
+        from serifos.lab.relative import relative_page
+        from serifos.lab.relative import relative_tables
         from serifos.lab.relative import trees
         args = parsed_args
         _refuse_absurd(args)
@@ -83,10 +83,12 @@ class Relate(app.Fails, lister.Lister):
             self.note(f'{others.runs} runs to test; they are predicted by '
                       'trees fitted on all of the others.')
         found = relative.evaluate(devices, args.seed)
-        paging.write(args, lambda: page.page_of(devices, found, tested),
+        paging.write(args,
+                     lambda: relative_page.page_of(devices, found, tested),
                      self.say)
         return (('table', 'of', 'technique', 'average', *common.INPUTS[1:]),
-                [*_rows([*tables.groups(found), *tables.tested(tested)])])
+                [*_rows([*relative_tables.groups(found),
+                         *relative_tables.tested(tested)])])
 
 
 def _refuse_absurd(args: argparse.Namespace) -> None:
@@ -177,7 +179,8 @@ def _others(paths: Sequence[str],
     return found
 
 
-def _rows(groups: Sequence[tables.Group]) -> Iterator[tuple[Any, ...]]:
+def _rows(groups: Sequence[relative_tables.Group]
+          ) -> Iterator[tuple[Any, ...]]:
     from serifos.lab.relative import relative
     for table, of, its in groups:
         for technique in relative.TECHNIQUES:

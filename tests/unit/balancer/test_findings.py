@@ -8,7 +8,7 @@ import dataclasses
 import ddt
 import testtools
 
-from serifos.balancer.ready import findings
+from serifos.balancer import findings
 from serifos.facts import activity
 from serifos.facts.cluster import Cluster
 from serifos.facts.inventory import Inventory

@@ -35,7 +35,7 @@ class Spread(app.Fails, lister.Lister):
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> Any:
-        from serifos.lab.spread import page  # charts load numpy
+        from serifos.lab.spread import spread_page  # charts load numpy
         path = parsed_args.dataset
         paging.refuse_absurd(parsed_args)
         dataset = documents.read_dataset(path)
@@ -44,7 +44,7 @@ class Spread(app.Fails, lister.Lister):
             raise errors.InputError(
                 f'No configuration of {path} was measured twice; make its '
                 'runs more than once, as by --rounds 2.')
-        paging.write(parsed_args, lambda: page.page_of(
+        paging.write(parsed_args, lambda: spread_page.page_of(
             path, found, dataset.header), self.say)
         return (('figure', 'configurations', 'runs', 'mean', 'median', 'p90'),
                 [(one.figure, len(one.repeated), one.runs,

@@ -51,7 +51,7 @@ class Coverage(app.Fails, lister.Lister):
     def take_action(self, parsed_args: argparse.Namespace) -> Any:
         # scikit-learn takes a second to import.
         from serifos.lab.coverage import coverage
-        from serifos.lab.coverage import page
+        from serifos.lab.coverage import coverage_page
         from serifos.lab.coverage import words
         paths = [pathlib.Path(p) for p in parsed_args.dataset]
         if len(paths) < 2:
@@ -67,7 +67,7 @@ class Coverage(app.Fails, lister.Lister):
             if not dataset.valid():
                 raise errors.InputError(
                     f'{path} has no run that counts; go on with its build.')
-        found = coverage.coverage(*page.points(datasets),
+        found = coverage.coverage(*coverage_page.points(datasets),
                                   parsed_args.clusters, parsed_args.seed,
                                   parsed_args.distance)
         samples = [*itertools.chain(*(d.valid() for d in datasets))]
@@ -81,9 +81,9 @@ class Coverage(app.Fails, lister.Lister):
             self.note(words.summary(found, i, paths[0].stem, path.stem))
             for which in ('reads', 'writes'):
                 self.note(f'  {which}: ' + _share(
-                    page.points([datasets[0], datasets[i]], which),
+                    coverage_page.points([datasets[0], datasets[i]], which),
                     parsed_args))
-        paging.write(parsed_args, lambda: page.page_of(
+        paging.write(parsed_args, lambda: coverage_page.page_of(
             found, [path.stem for path in paths], rows, _HEADER,
             [dataset.header for dataset in datasets]), self.say)
         if not rows and parsed_args.formatter == 'table':

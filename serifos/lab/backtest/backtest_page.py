@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from serifos.facts import times
-from serifos.lab.backtest import tables
+from serifos.lab.backtest import backtest_tables
 from serifos.lab.backtest.tally import Score
 from serifos.report import charts
 from serifos.report import page
@@ -33,7 +33,8 @@ def page_of(scores: Sequence[Score], command: str) -> str:
                 'as broken for the minutes in which a volume sees more. The '
                 'busiest pool is that of each day after the first, by its '
                 'mean, by that of a packing that knows the day.', [],
-                [tables.of_scores(scores), tables.of_days(scores)]),
+                [backtest_tables.of_scores(scores),
+                 backtest_tables.of_days(scores)]),
             page.Section('The time', '', [
                 _lines(scores, 1, 'Latency of the worst pool, ms', _MS,
                        yscale='log'),
@@ -82,7 +83,8 @@ def _lines(scores: Sequence[Score], column: int, title: str, unit: float,
 
 def _days(scores: Sequence[Score]) -> str:
     rows = {score.policy: score.day_worst for score in scores}
-    rows.update((name, days) for name, days, _ in tables.packings(scores[0]))
+    rows.update((name, days) for name, days,
+                _ in backtest_tables.packings(scores[0]))
     return charts.points(
         [charts.Series(range(1, len(busy) + 1), [100 * each for each in busy],
                        'o-', name, look={

@@ -12,7 +12,7 @@ from hypothesis import strategies
 import testtools
 
 from serifos import errors
-from serifos.facts.seen import distribution
+from serifos.facts import distribution
 
 _TIMES = strategies.lists(strategies.floats(0.01, 1e9), min_size=1,
                           max_size=60)

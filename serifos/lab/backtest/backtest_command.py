@@ -61,11 +61,11 @@ class Backtest(app.Fails, command.Command):
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
+        from serifos.lab.backtest import backtest_page
+        from serifos.lab.backtest import backtest_tables
         from serifos.lab.backtest import cases
         from serifos.lab.backtest import csv_history
-        from serifos.lab.backtest import page
         from serifos.lab.backtest import replay
-        from serifos.lab.backtest import tables
         began, args = time.monotonic(), parsed_args
         options.check_jobs(args.jobs)
         out = runner.directory(args.out)
@@ -80,14 +80,15 @@ class Backtest(app.Fails, command.Command):
         made = cases.made(asked, csv_history.read(args.history))
         with runner.Processes(min(args.jobs, len(made))) as processes:
             scores = [*processes.map('Replaying', replay.quietly, made)]
-        document = tables.document({'command': _again()}, scores)
+        document = backtest_tables.document({'command': _again()}, scores)
         if out is not None:
             documents.write_json(out / 'backtest.json', document)
             atomic.replace(out / 'backtest.html',
-                           page.page_of(scores, _again()))
+                           backtest_page.page_of(scores, _again()))
         output.show(
             args, document, lambda: '\n\n'.join(map(table.as_text, (
-                tables.of_scores(scores), tables.of_days(scores)))) + '\n',
+                backtest_tables.of_scores(scores),
+                backtest_tables.of_days(scores)))) + '\n',
             document['policies'])
         runner.took(began, out and out / 'backtest.html')
 

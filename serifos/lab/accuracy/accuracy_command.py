@@ -47,7 +47,7 @@ class Kinds(app.Fails, command.Command):
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         from serifos.lab.accuracy import accuracy
-        from serifos.lab.accuracy import page
+        from serifos.lab.accuracy import accuracy_page
         began, args = time.monotonic(), parsed_args
         out = runner.directory(args.out)
         standard = accuracy.AccuracySettings()
@@ -60,13 +60,13 @@ class Kinds(app.Fails, command.Command):
             scores = accuracy.run(settings, processes.map)
         if out is not None:
             documents.write_json(out / 'kinds.json',
-                                 page.document(settings, scores))
-            atomic.replace(out / 'kinds.html', page.page_of(
+                                 accuracy_page.document(settings, scores))
+            atomic.replace(out / 'kinds.html', accuracy_page.page_of(
                 scores, _again(args)))
         output.show(
-            args, page.document(settings, scores),
+            args, accuracy_page.document(settings, scores),
             lambda: '\n\n'.join(
-                map(table.as_text, page.every(scores))) + '\n')
+                map(table.as_text, accuracy_page.every(scores))) + '\n')
         runner.took(began, out and out / 'kinds.html')
 
 

@@ -1,2 +1,0 @@
-# SPDX-License-Identifier: Apache-2.0
-"""Whether everything that serifos needs is in place."""

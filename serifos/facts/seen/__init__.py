@@ -1,2 +1,0 @@
-# SPDX-License-Identifier: Apache-2.0
-"""What a workload of a run saw, beyond single figures."""
