@@ -35,9 +35,9 @@ class Plans(Protocol):
               ids: Collection[str] | None = None) -> list[Plan]:
         """The plans that are there, expired ones too; changes nothing.
 
-        :param expires_after: those alone that expire later, seconds of the
+        :param expires_after: only those that expire later, seconds of the
             epoch
-        :param ids: of those alone that are wanted; None for all
+        :param ids: only of those that are wanted; None for all
         """
 
     def stored(self, plan_id: str) -> Plan:

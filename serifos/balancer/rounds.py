@@ -3,7 +3,7 @@
 
 Nothing is moved, and the log says why, while any migration is under way, a
 pool is down, telemetry or models are missing, or after repeated failures. A
-migration that is stuck or forgotten keeps its own pools alone out of moves.
+migration that is stuck or forgotten keeps only its own pools out of moves.
 """
 
 from __future__ import annotations

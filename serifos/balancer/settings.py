@@ -22,7 +22,7 @@ class BalancerSettings:
     """Times are in seconds.
 
     :param auto: whether it moves volumes at all
-    :param approved_only: whether it moves those alone of plans that a person
+    :param approved_only: whether it moves only those of plans that a person
         approved
     :param batch: volumes that are moved in one round, from and to each
         device where there are more than 20 pools

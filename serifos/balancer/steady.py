@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a round plans with: not its own observation alone, but the last ones.
+"""What a round plans with: the last observations and its own.
 
 What volumes do in the mean, corrected predictions, pools that stay hot, and
 SLOs that stay violated. Where days are planned for, pools are hot and
 SLOs violated by what volumes did over days; SLOs by the present, too,
-unless they are to wait for that, where it is measured and not predicted alone.
+unless they are to wait for that, where it is measured and not only predicted.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def steady(seen: observer.Observation, limits: Limits,
 
     :param now: seconds of the epoch
     :param slots: what volumes did over days; None for the present
-    :param mend: whether SLOs count that the present alone breaks
+    :param mend: whether SLOs count that only the present breaks
     """
     if recent is None:
         return Steady(seen.cluster, limits, slots=slots)
@@ -83,7 +83,7 @@ def steady(seen: observer.Observation, limits: Limits,
 def once(cluster: Cluster, limits: Limits,
          models: Mapping[str, Model], slots: Slots | None = None,
          mend: bool = True) -> Steady:
-    """The same of one observation alone, for which nothing has to last.
+    """The same of one observation only, for which nothing has to last.
 
     :param slots: as of :func:`steady`
     :param mend: as of :func:`steady`

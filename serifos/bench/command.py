@@ -78,7 +78,7 @@ def together(argvs: Sequence[Sequence[str]], timeout_s: float,
              look: Callable[[int], bool] | None = None) -> list[Result]:
     """Starts programs at once and waits for all of them.
 
-    Each is a session of its own: a Ctrl-C is ours alone, and what it
+    Each is a session of its own: a Ctrl-C is only ours, and what it
     started is killed with it at the deadline, or when we are interrupted.
 
     :param die_with_us: the kernel kills them even where we are killed

@@ -26,7 +26,7 @@ from serifos import errors
 
 IDLE_FILESYSTEMS = frozenset({
     'ext2', 'ext3', 'ext4', 'xfs', 'f2fs', 'exfat', 'iso9660', 'squashfs'})
-"""Signatures of what is used by mounting it alone, and mounts are listed.
+"""Signatures of what is used only by mounting it, and mounts are listed.
 Any other may be part of something that is not running now (a volume group, an
 array, a pool, another host's)."""
 

@@ -61,7 +61,7 @@ def holders(number: str) -> list[str]:
 
 
 def mounts(proc: pathlib.Path = PROC, sys: pathlib.Path = SYS) -> Uses:
-    """Where block devices are mounted, in any namespace; files: swap alone.
+    """Where block devices are mounted, in any namespace; files: swap only.
 
     A file system that no process sees mounted, as after ``umount --lazy``,
     is known by the kernel's directory of it.

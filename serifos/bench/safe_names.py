@@ -36,7 +36,7 @@ def refuse_unsafe(name: str) -> None:
         return
     raise errors.InputError(
         f'The name {name!r} {why}, which fio may not take literally; name '
-        'a path of letters, digits, blanks within and these alone: '
+        'a path of letters, digits, blanks within and only these: '
         f'{" ".join(_PUNCTUATION.strip())}')
 
 

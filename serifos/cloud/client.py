@@ -226,7 +226,7 @@ class Cinder:
             self._api.volumes.delete(volume_id)
 
     def unmanage(self, volume_id: str) -> None:
-        """Removes the record alone; nothing where it is gone."""
+        """Removes only the record; nothing where it is gone."""
         with (api_errors.sentences(self._api),
               api_errors.gone(volume_id)):
             self._api.volumes.unmanage(volume_id)

@@ -84,7 +84,7 @@ class Nova:
         if listed is None:
             return Doings(problem=(
                 f'Nova shows no actions of server {server_id}; those of '
-                'another project it shows to the role admin alone'))
+                'another project it shows only to the role admin'))
         begun = [each['request_id'].name()
                  for each in listed['instanceActions'].items()
                  if each['start_time'].moment() >= since]
@@ -119,7 +119,7 @@ class Nova:
         doc = self._or_none(server_id, f'/servers/{server_id}')
         if doc is not None:
             return [_server(doc['server'])]
-        # Nova shows one of another project to an administrator alone, but
+        # Nova shows one of another project only to an administrator, but
         # lists it for whoever may list all; it may ignore the filter.
         return [server for server in self._pages(uuid=server_id)
                 if server.id == server_id]

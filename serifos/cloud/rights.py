@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from collections.abc import Sequence
 
-_ALL_PROJECTS = ('it lists the volumes of one project alone; policy '
+_ALL_PROJECTS = ('it lists the volumes of one project only; policy '
                  'context_is_admin')
 VOLUME = {
     'migration_status': _ALL_PROJECTS,

@@ -19,9 +19,9 @@ def found(cluster: Cluster, said: str) -> Pool | Volume:
     """The pool or volume that is meant.
 
     A pool by its name, its backend or host where these have no other, as
-    tables have it, or else by what its name alone begins with up to a ``.``,
+    tables have it, or else by what only its name begins with up to a ``.``,
     ``@`` or ``#``; a volume by its id, its name, what tables call it, or four
-    or more characters that its id, else its name alone begins with.
+    or more characters that its id, else only its name begins with.
 
     :raises InputError: where there is none, or several
     """

@@ -3,7 +3,7 @@
 
 As cliff's own listings, to which verbs do not lend themselves whose text is
 more than one table: ``json`` and ``yaml`` are a document, ``value`` its values
-alone, the rows of a list in a line each.
+only, the rows of a list in a line each.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ def add_format(parser: Any, document: str, rows: str) -> None:
     """
     parser.add_argument(
         '-f', '--format', choices=FORMATS, default='table',
-        help=f'json and yaml are {document}, value its values alone '
+        help=f'json and yaml are {document}, value its values only '
              '(default: table)')
     parser.add_argument(
         '-c', '--column', action='append', dest='columns', default=[],
-        metavar='COLUMN', help=f'show this column of {rows} alone, as json '
+        metavar='COLUMN', help=f'show only this column of {rows}, as json '
         'calls it; may be given several times')
 
 

@@ -48,7 +48,7 @@ OPTS = [
         help='Seconds of its history that a volume is planned by in '
              'serifos-balancer run; until that reaches back for nine tenths '
              'of them, by what it does at present, in [telemetry] window. 0: '
-             'by the present alone, which moves volumes for what lasts '
+             'only by the present, which moves volumes for what lasts '
              'minutes.'),
     cfg.StrOpt(
         'hot_by', default='busy', choices=[
@@ -138,7 +138,7 @@ OPTS = [
         'auto_recover', default=True,
         help='Whether mode auto itself recovers a migration that it asked '
              'for and Cinder has forgotten, where two rounds find that '
-             'Cinder\'s API alone is enough. It never deletes a copy that '
+             'only Cinder\'s API is needed. It never deletes a copy that '
              'serifos-balancer recover would keep. If false, a person runs '
              'that.'),
     cfg.IntOpt(
@@ -168,7 +168,7 @@ OPTS = [
             ('apart', 'no volume comes to the device of another one of the '
                       'same server; those that share one may part'),
             ('together', 'those that share a pool move together or not at '
-                         'all, and the others to these alone')],
+                         'all, and the others to only these')],
         help='What is asked of the volumes that one server uses. '
              'serifos:same_pool and serifos:different_pool in the metadata '
              'of volumes go before it.'),

@@ -43,7 +43,7 @@ _MOST = 1000  # the exchange takes 10 s, and grows with the third power
 # A nominal device (µs: intercept, per outstanding read and write, per
 # outstanding KiB read and written) turns rows into relative ones. Table 6
 # of the paper has 19.6 to 24.7 µs/KiB at iodepth 8 and intercepts up to
-# 217 µs; the design depends on the ratios alone, and weakly.
+# 217 µs; the design depends only on the ratios, and weakly.
 _NOMINAL = np.array([100.0, 10.0, 10.0, 2.75, 2.75])
 
 # Of thousands of candidates the exchange keeps only extremes, where the form

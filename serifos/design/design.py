@@ -123,7 +123,7 @@ class Design:
         return sum(self.numbers.values())
 
     def beginning(self, number: int) -> Design:
-        """The same with its first runs alone."""
+        """The same with only its first runs."""
         first = self.runs[:number]
         return dataclasses.replace(
             self, numbers=collections.Counter(map(len, first)),

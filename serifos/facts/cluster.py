@@ -23,7 +23,7 @@ from serifos.facts.workload import Workload
 CLUSTER_SCHEMA = 'serifos-cluster/1'
 
 TOUCHED = 'touched by a stuck migration'
-"""The state of a pool, in plans alone: neither source nor target."""
+"""The state of a pool, only in plans: neither source nor target."""
 
 UNSEEN = 'without fresh telemetry'
 """The state of a pool of unknown load: neither source nor target."""

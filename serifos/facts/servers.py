@@ -16,8 +16,8 @@ from typing import Protocol
 class Attachment:
     """An attachment of a volume, as Cinder keeps it for Nova.
 
-    Without the secrets of its connection. A record of a volume lists those
-    that are complete alone. While Nova copies a volume in use, the copy has
+    Without the secrets of its connection. A record of a volume lists only
+    those that are complete. While Nova copies a volume in use, the copy has
     one that is ``reserved`` (Nova was asked) and then ``attaching`` (the
     compute host may connect it).
 

@@ -3,7 +3,7 @@
 
 What is read or replaced is a regular file: no directory, device or FIFO.
 A file that says to be one of ours, such as a dataset, is replaced by another
-of its kind alone: a name mistyped must not cost days of measuring. A file is
+only of its kind: a name mistyped must not cost days of measuring. A file is
 written beside its place under a name of ours, which the writer holds locked;
 what a killed writer left is removed by the next one.
 """

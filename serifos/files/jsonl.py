@@ -87,7 +87,7 @@ def begun(path: atomic.Path, work: str) -> bool:
 
 
 def begin(path: atomic.Path, header: Mapping[str, Any]) -> None:
-    """A new file, of a header alone.
+    """A new file, of only a header.
 
     :raises InputError: where it cannot be written
     """

@@ -163,7 +163,7 @@ class Kind:
     """The reader and the fitter of a kind of model.
 
     :param read: (kind, parameters of a model file) → a Predictor; it and its
-        module use the standard library alone
+        module use only the standard library
     :param fitter: ``module:function`` of the fit, imported when called:
         (Loads of n runs, float[n] of what they measured, each setting
         by its name) → the parameters of a model file
@@ -178,7 +178,7 @@ class Kind:
         for which they predict
     :param distributions: whether its fitter also takes ``samples``, the runs
         with the distributions of their response times; ``build`` then makes
-        runs of reads alone and of writes alone for it
+        runs of only reads and of only writes for it
     """
 
     read: Callable[[str, Mapping[str, Any]], Predictor]

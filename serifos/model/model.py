@@ -148,7 +148,7 @@ class Model:
     def relative_interval(self) -> tuple[float, float]:
         """The 90 % interval as fractions of the prediction, (low, high).
 
-        Where a file states its mean relative error alone, errors are taken
+        Where a file states only its mean relative error, errors are taken
         as normal: ± 2.06 MRE. Where it states neither, the interval is the
         prediction itself.
         """

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The 99th percentiles that tenants of many pools see, by models of these.
 
-Telemetry tells means alone, so that a 99th percentile is always predicted:
+Telemetry has only means, so that a 99th percentile is always predicted:
 by the model that was fitted to those of the runs, ``tails`` in a model file.
 """
 

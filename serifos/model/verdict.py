@@ -22,7 +22,7 @@ GOOD = HOT_RATIO / P90_OF_MAE
 is measured, were errors normal: 12 %. What is found hot then is hot."""
 
 FAIR = HOT_RATIO
-"""The error beyond which the error alone makes a usual pool look hot."""
+"""The error beyond which the error by itself makes a usual pool look hot."""
 
 FEW = 20
 """Runs below which the error itself is not known well."""
@@ -140,7 +140,7 @@ def _reasons(model: Model, grade: Grade, error: float | None,
         'it does not.',
         Grade.POOR: f'A pool counts as hot {hot} above the others, and the '
         'usual prediction is further off than that: a pool may look hot, or '
-        'a move may look good, for the error alone.',
+        'a move may look good, for the error by itself.',
         Grade.FEW: f'With fewer than {FEW} runs that error is itself known '
         'badly: other runs may give another one.',
     }[grade])

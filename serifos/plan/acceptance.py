@@ -59,7 +59,7 @@ def of_several(state: State, found: Outcomes) -> Bools:
     It lowers its source by its share of min_gain, that of its GiB in those of
     its device, and leaves its target under that or nearly at the
     mean. Together they have to reach min_gain, which is not looked at here;
-    a volume whose type asks for more than that moves for itself alone.
+    a volume whose type asks for more than that counts by itself.
     """
     problem, thresholds = state.problem, state.problem.thresholds
     level = state.level_us[problem.group[found.volume]] * (
@@ -75,7 +75,7 @@ def of_several(state: State, found: Outcomes) -> Bools:
 
 
 def accepted(state: State, found: Outcomes) -> Bools:
-    """bool[n]: whether a move alone is worth making, whatever its space."""
+    """bool[n]: whether a move is worth making by itself, if space is free."""
     fine = found.worse_us <= (
         found.before_us * state.problem.thresholds.keeps[found.volume])
     fine[fine] = hot(state, found.volume[fine])

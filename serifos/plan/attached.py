@@ -3,7 +3,7 @@
 
 Nova refuses the copy of a server in another state than active, paused or
 resized or with a task under way, after Cinder has accepted the migration:
-then the reason is in the log of cinder-volume alone. So it is asked first.
+then the reason is only in the log of cinder-volume. So it is asked first.
 """
 
 from __future__ import annotations

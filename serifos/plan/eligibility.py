@@ -94,7 +94,7 @@ def why_not(record: Record, rules: Rules,
 
 
 def cools_down(movable: bool | str) -> bool:
-    """Whether a volume stays for its last move alone.
+    """Whether a volume stays only for its last move.
 
     :param movable: True, or why it may not be moved
     """

@@ -105,7 +105,7 @@ def _best(start: _Found) -> _Found:
     """Of two orders the one that leaves fewer SLOs violated.
 
     Of equals that which exceeds them by less, then that with fewer moves. On
-    a large cloud, where it would be one of hundreds, the first alone is tried.
+    a large cloud, where it would be one of hundreds, only the first is tried.
     """
     found = _eased_last(start)
     if start.quota.each or not len(beyond.broken(found.state)):

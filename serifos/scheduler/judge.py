@@ -144,7 +144,7 @@ class Judge:
         """Device → the workload that leaves it with this volume.
 
         None where the volume is pending. Predictions for these devices hold
-        for this request alone.
+        only for this request.
         """
         found: dict[str, Workload | None] = {}
         pending_in = self._pending.pool_of(volume_id)

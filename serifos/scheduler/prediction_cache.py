@@ -99,8 +99,8 @@ class PredictionCache:
         """Predictions for places; None where there is no place or model.
 
         :param but: the id of a pending volume that does not count
-        :param uncached: devices whose predictions hold for this request
-            alone → the workload that leaves them with it, or None
+        :param uncached: devices whose predictions hold only for this
+            request → the workload that leaves them with it, or None
         """
         cache, models = self._cache_of(newcomers), self._view.models
         kept, revision = cache.found, pending.revisions.get

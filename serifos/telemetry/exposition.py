@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Parser of the Prometheus text format, within bounds.
 
-prometheus_client reads it. It is given the lines of wanted names alone, no
+prometheus_client reads it. It is given only the lines of wanted names, no
 more and no longer ones than a large host has, since what it takes grows
 faster than the length of a hostile line; the rest may be anything.
 """

@@ -5,7 +5,7 @@ Two files of JSON lines: ``telemetry.jsonl`` grows until its first reading
 is older than what is to be kept, then it is renamed to
 ``telemetry.old.jsonl`` in that one's place. So both together hold at least
 that much and at most twice as much, a rename being all there is to shrink
-them. A line that a crash cut short costs that line alone.
+them. A line that a crash cut short costs only that line.
 """
 
 from __future__ import annotations

@@ -127,7 +127,7 @@ def _certain(found: diagnosis.Diagnosis, watched: activity.Observed) -> bool:
     """Whether the volume has all that its server wrote, beyond doubt.
 
     While libvirt mirrors it, both are written; a server that has got the copy
-    writes that alone.
+    writes only that.
     """
     record, swap = found.record, found.swap
     if found.complete:

@@ -33,7 +33,7 @@ class Removal:
     """How a hidden record is removed.
 
     :param with_data: its logical volume is its own and is deleted with it;
-        else the record alone is removed
+        else only the record is removed
     """
 
     record: Record

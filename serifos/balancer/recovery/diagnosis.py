@@ -79,7 +79,7 @@ class Diagnosis:
     :param cure: what a person does on the compute host then; empty where
         nothing but what ``why`` says helps
     :param keep: the copy becomes a volume of its own, since the server may
-        have written to it alone
+        have written only to it
     :param complete: the server uses the copy, and Cinder, asked once more to
         complete the migration, makes that the volume
     """
@@ -187,7 +187,7 @@ class Diagnosis:
     @property
     def _stays(self) -> str:
         return f'The volume stays on {self.record.pool}, with its data' + (
-            '; what was written to the copy alone it does not have.'
+            '; what was written only to the copy it does not have.'
             if self.kept else '.')
 
 
@@ -195,7 +195,7 @@ def _kept(copy: Record) -> str:
     """A sentence: the copy of a migration is not deleted, and why."""
     return (f'The copy {copy.id} on {copy.pool} stays, as a volume of its '
             'own: where nova-compute died once the server had got it, what '
-            'was written from then on is in the copy alone. Once the data of '
+            'was written from then on is only in the copy. Once the data of '
             'the volume is found complete: openstack volume delete '
             f'{copy.id}')
 

@@ -52,7 +52,7 @@ def moved(found: diagnosis.Diagnosis) -> str | None:
 
 def newer(found: diagnosis.Diagnosis,
           observed: activity.Observed) -> str | None:
-    """That the copy alone was written, a clause, or None.
+    """That only the copy was written, a clause, or None.
 
     While libvirt copies, it reads the volume as it writes the copy, and then
     writes both.

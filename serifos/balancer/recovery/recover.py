@@ -2,7 +2,7 @@
 """The recovery of a volume whose migration Cinder has forgotten.
 
 The volume's status is reset, and the copy removed: with its logical volume
-where that is its own, else its record alone. The volume keeps the logical
+where that is its own, else only its record. The volume keeps the logical
 volume that its record names, and nothing is removed unless that exists.
 
 Cinder deletes a copy only after its migration status was reset, which says

@@ -2,7 +2,7 @@
 """Migrations of volumes in use, which Nova copies (its ``swap_volume``).
 
 nova-compute has libvirt mirror the volume to the copy, and when both are
-equal makes the server use the copy alone. If it dies before that, nobody ends
+equal makes the server use only the copy. If it dies before that, nobody ends
 the mirror: every write goes to both for ever. What Nova says tells whether it
 may still go on; whether the server uses the copy already, where deleting it
 would lose data, only the compute host and the requests to both tell.

@@ -61,7 +61,7 @@ def judged(conf: cfg.ConfigOpts, cluster: Cluster,
            models: Mapping[str, Model], say: Callable[[str], None],
            limits: Limits | None = None, planner: str | None = None,
            made: Plan | None = None) -> Judged:
-    """A plan for a cluster, as a round makes one of this observation alone.
+    """A plan for a cluster, as a round makes one of this observation only.
 
     What is too large for the bounds of rounds stays, and copies take as long
     as the latest did.

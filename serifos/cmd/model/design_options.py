@@ -47,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         '--tests', type=int, metavar='N',
         help="make the paper's random tests, N of each count from 1 to 5 "
              'and 2 N of 6 to 10, to check models on; with --counts N of '
-             'each of those alone')
+             'each of those only')
     options.add_seed(group, 'the choice of runs')
     add_vectors(group)
 
@@ -108,7 +108,7 @@ def chosen(args: argparse.Namespace, alone_first: bool = False) -> tuple[
         design.Design, stopping.SequentialDesign | None]:
     """The design that the options ask for, the first runs first.
 
-    :param alone_first: whether runs of reads alone and of writes alone come
+    :param alone_first: whether runs of only reads and of only writes come
         before those that are chosen one after another
     :returns: the design, and what chooses its runs one after another, or
         None where all are made anyway

@@ -129,5 +129,5 @@ def _differences(name: str, conf: cfg.ConfigOpts,
     seen = pathlib.Path(ours.serifos.state_dir, 'cluster.json')
     if seen.exists() and not seen.stat().st_mode & 0o044:
         yield failure(
-            f'{seen} can be read by its owner alone; Cinder\'s user has to '
+            f'{seen} can be read only by its owner; Cinder\'s user has to '
             f'be able to: chmod g+r {seen}.')

@@ -2,7 +2,7 @@
 """What volumes ask for, in equal slots of time.
 
 This is no history: what was seen of volumes, and how long it took, is
-:class:`.facts.history.Series`. Here are rates alone, which add up: over
+:class:`.facts.history.Series`. Here are only rates, which add up: over
 volumes, and over slots when weighted by their seconds; and where requests go,
 which no counter tells.
 """

@@ -174,7 +174,7 @@ def parts(devices: truth.Devices, rates: Floats) -> Floats:
 
 
 def quietly(case: Case) -> Score:
-    """As :func:`run`; what the balancer logs is shown with -v alone."""
+    """As :func:`run`; what the balancer logs is shown only with -v."""
     if all(handler.level > logging.DEBUG
            for handler in logging.getLogger().handlers):
         logging.getLogger('serifos').setLevel(logging.CRITICAL)

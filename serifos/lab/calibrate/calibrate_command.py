@@ -54,7 +54,7 @@ class Calibrate(app.Fails, lister.Lister):
             f'{", ".join(_TIMES)} (default: latency_us)')
         parser.add_argument(
             '--stations', type=int, choices=(1, 2), default=2,
-            help='1: model the cache alone; 2: model the cache and the media '
+            help='1: model only the cache; 2: model the cache and the media '
             'where the times tell them apart (default: 2)')
         options.add_number(parser, '--alpha', 0.05, 'P',
                            'remove terms whose p-value is above this')

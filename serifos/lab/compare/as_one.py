@@ -39,7 +39,7 @@ def as_one(sample: Sample) -> Sample:
             raise errors.InputError(
                 f'A run of {sample.words} is not one workload on several '
                 'volumes; leave out --test-as-one, or test on runs whose '
-                'workloads differ in their iodepth alone.')
+                'workloads differ only in their iodepth.')
     seen = sample.seen or ({},) * sample.count
     whole = {}
     for name in _RATES:

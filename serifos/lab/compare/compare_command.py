@@ -58,7 +58,7 @@ class CompareKinds(app.Fails, lister.Lister):
         paging.add_argument(parser, 'the figures')
         parser.add_argument(
             '--no-tune', action='store_true', help='compare the standard '
-            'settings alone, and do not search for better ones; searches are '
+            'settings, and do not search for better ones; searches are '
             'kept in NAME.compare.jsonl beside the dataset, and the same '
             'command resumes them')
         parser.add_argument(

@@ -14,7 +14,7 @@ def summary(found: coverage.Coverage, owner: int, benchmark: str,
     """What it covers of a dataset, by cluster and by distance."""
     if found.is_unsure(owner):
         return (f'{benchmark} covers at most {100 * found.share(owner):.0f} % '
-                f'of {name}, by cluster alone: {few(found)}')
+                f'of {name}, only by cluster: {few(found)}')
     if found.share(owner) == 1:
         return f'{benchmark} covers every run of {name}.'
     its = found.owners == owner

@@ -30,7 +30,7 @@ PLAIN = ('count', 'write_pct', 'block_kib', 'iodepth', 'random_pct')
 
 INPUTS = (*PLAIN, *dataset.CONDITIONS)
 """The names of the inputs, in the order of every vector of them; one that has
-the plain ones alone is shorter."""
+only the plain ones is shorter."""
 
 INTERCEPT = 'intercept'
 

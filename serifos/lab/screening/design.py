@@ -3,7 +3,7 @@
 
 A Plackett-Burman design [1]_ of N runs takes up to N - 1 parameters at two
 levels each: every column is orthogonal to every other, so that N runs
-estimate every main effect as well as N runs for it alone would. This assumes
+estimate every main effect as well as N runs for that one would. This assumes
 that interactions are weak (they are spread over the main effects; the
 foldover frees these of those of two parameters), and a response is monotone
 between the two levels.

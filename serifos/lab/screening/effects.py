@@ -39,7 +39,7 @@ class Effect:
     :param effect: mean at high - mean at low
     :param interval: where it lies with a confidence of 95 %
     :param share: of the variation between runs, a fraction
-    :param p_value: how often noise alone would look at least like this
+    :param p_value: how often noise by itself would look at least like this
     """
 
     name: str
@@ -56,7 +56,7 @@ class Analysis:
     :param noise: standard deviation of a single run, as far as is known
     :param rest: share of the variation that no named column explains; None
         where every column has a name, so that none can tell
-    :param noise_share: share of the variation that noise alone would make
+    :param noise_share: share of the variation that noise by itself would make
     :param method: how the error was estimated, in words
     """
 

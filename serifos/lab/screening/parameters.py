@@ -27,7 +27,7 @@ class FioParameter:
     """One parameter, and what it is in fio.
 
     :param means: the option of fio
-    :param kind: choice (its two levels alone), flag, count or size
+    :param kind: choice (its two levels only), flag, count or size
     :param least: the least count or size that fio takes
     :param most: the greatest
     :param about_files: means nothing on a block device

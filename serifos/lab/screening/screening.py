@@ -32,7 +32,7 @@ from serifos.report import measured
 class CheckedScreening:
     """A screening that was checked and can be done.
 
-    :param screened: the target; None where a journal alone is read
+    :param screened: the target; None where only a journal is read
     """
 
     options: ScreeningOptions

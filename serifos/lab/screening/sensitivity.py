@@ -39,7 +39,7 @@ class Apart:
 
     @property
     def differs(self) -> bool:
-        """Whether noise alone would not explain the difference."""
+        """Whether noise by itself would not explain the difference."""
         rounding = 1e-9 * max(abs(self.ours.effect), abs(self.theirs.effect))
         return not (self.interval[0] - rounding <= 0
                     <= self.interval[1] + rounding)

@@ -2,7 +2,7 @@
 """A simulated cloud of hosts and volumes.
 
 The same verbs as the adapters of Cinder and of the telemetry, ``observe``
-and ``migrate``; ``measure`` is for the experiment alone.
+and ``migrate``; ``measure`` is only for the experiment.
 """
 
 from __future__ import annotations

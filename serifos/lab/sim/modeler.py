@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Building and testing models of simulated devices.
 
-Models are fitted to runs alone, as those of a real device are. Each run has
+Models are fitted only to runs, as those of a real device are. Each run has
 a random seed of its own, so that results depend neither on the order of the
 runs nor on how many are made at once.
 """

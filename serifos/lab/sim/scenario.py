@@ -3,7 +3,7 @@
 
 Section 6.2 of the paper: 10 to 16 random workloads (Eq. 17-19), placed one
 after another by available capacity, then balanced by planners that know
-the devices through models alone, and measured again.
+the devices only through models, and measured again.
 """
 
 from __future__ import annotations

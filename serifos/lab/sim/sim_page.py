@@ -45,7 +45,7 @@ def page_of(evaluation: Evaluation, command: str) -> str:
     return page.render(
         'Balancing simulated devices',
         'Section 6 of the Serifos paper on simulated devices, which the '
-        'planners know through models alone: '
+        'planners know only through models: '
         f'{settings.cases} cases of {paper.WORKLOADS[0]} to '
         f'{paper.WORKLOADS[1]} random workloads, placed by Cinder\'s '
         'available capacity, then balanced. placement is that of '

@@ -18,7 +18,7 @@ AGAIN = 'fit it again with serifos-model fit or calibrate.'
 
 def mapping(doc: object, name: str,
             known: tuple[str, ...]) -> Mapping[str, Any]:
-    """A part of the file, of known names alone.
+    """A part of the file, of known names only.
 
     :raises FormatError: where it is none, or has an unknown name
     """

@@ -44,7 +44,7 @@ _LEAST_SIZES = 3
 
 # How much less Schwarz's criterion has to be for a step by clients (strong
 # evidence), and what the squares of the misfit may be with it, of those
-# without. The criterion alone takes for a step what no network says of a
+# without. The criterion by itself takes for a step what no network says of a
 # device: 9 of 24 random devices without any had one, and 4 of them were
 # predicted worse. Times at the stations count unless without them the squares
 # are less than that half.

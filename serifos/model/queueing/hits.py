@@ -6,8 +6,8 @@ they have two modes: see :mod:`.modes`. A run counts whose requests are all
 reads, or all writes: where both are mixed, reads that wait for writes are slow
 too. And a class counts whose modes are there with the fewest clients: modes
 that come with more of them are of requests that wait. A distribution of one
-mode is of hits alone where it is below the valley of a run that is no heavier,
-whose misses were slower; it is of misses alone above that of a run that is no
+mode is of hits only where it is below the valley of a run that is no heavier,
+whose misses were slower; it is of misses only above that of a run that is no
 lighter.
 
 The share of the misses may step up with the clients: the cases s1 and s2 of
@@ -46,7 +46,7 @@ _EXACT = 0.03  # shares closer than that may be the same
 
 @dataclasses.dataclass(frozen=True)
 class Times:
-    """The response times of a workload in a run of reads or writes alone.
+    """The response times of a workload in a run of only reads or only writes.
 
     :param label: the class of most of its requests
     :param load: of the run, what makes a request slow: clients, KiB
@@ -106,7 +106,7 @@ class Found:
 
 
 def times(samples: Sequence[Sample]) -> list[Times]:
-    """The workloads of runs of reads alone, or of writes alone."""
+    """The workloads of runs of only reads, or of only writes."""
     return [one for run, sample in enumerate(samples)
             for one in _times(run, sample)]
 

@@ -17,7 +17,7 @@ separates the two stations' times by their distribution; here n is who is
 at the station, and how many that are follows from the network. The size of
 the file set (Eq. 2-3) is constant for a device, and becomes part of the
 c's. The paper's workloads are of one class; here each request draws its
-class from the mix. Times alone do not tell p1 from μ: their product is what
+class from the mix. Times do not tell p1 from μ: their product is what
 is fitted, with a p1 of 1, or of 0 for a class that never needs the media,
 where the distribution of the times does not tell it. Where it does, its two
 modes tell the times at the stations, too.

@@ -134,7 +134,7 @@ def least(rows: Floats, y: Floats) -> Floats:
 
 def fitted(data: Data, theta: Floats,
            kept: npt.NDArray[np.bool_]) -> Floats:
-    """Gauss-Newton from here, with the kept coefficients alone."""
+    """Gauss-Newton from here, with only the kept coefficients."""
     theta = np.where(kept, theta, 0.0)
     misfit = data.misfit(theta)
     for _ in range(_STEPS):

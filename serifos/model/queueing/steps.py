@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Work of a class that steps up at a number of clients.
 
-The paper's cases s1 and s2 by threads, apart at 30, where times alone show
+The paper's cases s1 and s2 by threads, apart at 30, where only times show
 them. Beyond the step a request has the work of before, and more: were it
 less, a device would be better for more load.
 """

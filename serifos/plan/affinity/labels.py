@@ -5,7 +5,7 @@ Volumes with the same label in ``same`` are to be on one pool, those with the
 same one in ``different`` on different devices. Labels come from the metadata
 ``serifos:same_pool`` and ``serifos:different_pool``, whose value is a list of
 names of groups and of ids of volumes, and from the servers that volumes are
-attached to. Metadata counts within a project alone, so that no tenant binds
+attached to. Metadata counts only within a project, so that no tenant binds
 the volumes of another; and before servers.
 """
 

@@ -56,7 +56,7 @@ def basis(seen: Outlook) -> str:
     """By what its pools are judged, in a sentence."""
     window_s = seen.plan.window_s
     if not window_s:
-        return ('Judged by the present alone, as volumes are used now'
+        return ('Judged only by the present, as volumes are used now'
                 + by(seen) + '.')
     return (
         f'Judged by {wording.window(window_s)}: predicted latencies are means '

@@ -11,7 +11,7 @@ from serifos.report import table
 
 
 def text(steps: Sequence[Move]) -> str:
-    """Moves alone."""
+    """Moves only."""
     qemu = any(move.qemu_us is not None for move in steps)
     return table.as_text(table.Table(
         ('volume', 'from', 'to', 'GiB', 'min', *['now, QEMU, ms'] * qemu,

@@ -128,7 +128,7 @@ class NovaTest(testtools.TestCase):
         self.assertEqual(({}, None), (found.by_id, found.problem))
 
     def test_one_of_another_project(self):
-        """Nova shows it to an administrator alone, and lists it."""
+        """Nova shows it only to an administrator, and lists it."""
         self.serve([server('s'), server('gone')], [])
         self.http.get(f'{URL}/servers/gone', status_code=404, json=GONE)
         found = self.nova.server('gone')

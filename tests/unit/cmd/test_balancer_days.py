@@ -7,7 +7,7 @@ from tests.unit.cmd import command
 from tests.unit.cmd import days
 from tests.unit.cmd.days import EXAMPLES
 
-PRESENT = 'Judged by the present alone'
+PRESENT = 'Judged only by the present'
 
 
 class DaysTest(days.DaysCase):

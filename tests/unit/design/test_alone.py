@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs of reads alone and of writes alone, before those of other designs."""
+"""Runs of only reads and of only writes, before those of other designs."""
 
 import testtools
 

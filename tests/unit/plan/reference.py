@@ -118,7 +118,7 @@ class Reference:
 
     def accepts(self, before: Cluster, volume: Volume,
                 to: str) -> bool:
-        """Whether a move alone is worth making."""
+        """Whether a move by itself is worth making."""
         was, left, came = self.pair(before, volume, to)
         keeps = 1 - self.gain(volume) + 1e-12
         return (max(left, came) <= was * keeps and self.hot(before, volume)
