@@ -14,7 +14,7 @@ from serifos.lab.sim import devices
 from serifos.lab.sim import scenario
 from serifos.plan import limits
 
-SEED = 41   # as in the table of planning.rst
+SEED = 41   # as in the table of reference/planning.rst
 IOS = 1500  # requests of a run
 
 

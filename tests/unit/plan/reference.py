@@ -2,7 +2,7 @@
 """The planners' rules in plain Python, one pool and one volume at a time.
 
 Nothing is shared with :mod:`serifos.plan` but the facts: no vectors and no
-sums kept. Slow, and meant to be read beside doc/source/user/planning.rst.
+sums kept. Slow, and meant to be read beside doc/source/user/moves.rst.
 """
 
 from __future__ import annotations
