@@ -28,8 +28,8 @@ from serifos.model.model import Model
 from serifos.model import pool_busy
 from serifos.model import pool_models
 from serifos.model import pool_tails
-from serifos.plan import acceptance
 from serifos.plan import bfd
+from serifos.plan import hot
 from serifos.plan.limits import left_out
 from serifos.plan.limits import Limits
 from serifos.plan.limits import not_up
@@ -262,8 +262,8 @@ def hot_pools(cluster: Cluster, limits: Limits,
     """
     seen = state(cluster, limits, found, slots)
     return frozenset(
-        pool.name for pool, hot in zip(
-            cluster.pools, acceptance.hot_pools(seen)) if hot)
+        pool.name for pool, its in zip(
+            cluster.pools, hot.hot_pools(seen)) if its)
 
 
 def violated_slos(cluster: Cluster, limits: Limits,

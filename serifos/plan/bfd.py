@@ -27,6 +27,7 @@ import numpy as np
 
 from serifos.facts.cluster import Cluster
 from serifos.plan import acceptance
+from serifos.plan.hot import is_hot
 from serifos.plan.limits import Limits
 from serifos.plan.loads.slots import Slots
 from serifos.plan import outcomes
@@ -158,7 +159,7 @@ class _Passes:
         if device not in self.begun and self.quota.full(device):
             return None
         part = 0.5 if device in self.begun else 1.0
-        if not acceptance.hot(state, one, part)[0]:
+        if not is_hot(state, one, part)[0]:
             return None
         pools = np.flatnonzero(outcomes.allowed(state, one)[0])
         if not len(pools):

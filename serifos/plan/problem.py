@@ -18,7 +18,6 @@ from serifos.facts.cluster import Volume
 from serifos.facts import workload
 from serifos.plan.affinity.bonds import Bonds
 from serifos.plan.affinity import staying
-from serifos.plan.hot.thresholds import Thresholds
 from serifos.plan.limits import Limits
 from serifos.plan.limits import target_refusal
 from serifos.plan.limits import volume_refusal
@@ -29,6 +28,7 @@ from serifos.plan.loads.slots import present
 from serifos.plan.loads.slots import Slots
 from serifos.plan import predictions
 from serifos.plan.slo import slos
+from serifos.plan.thresholds import Thresholds
 
 Floats = predictions.Floats
 Ints = predictions.Ints

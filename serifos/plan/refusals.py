@@ -16,9 +16,10 @@ import numpy as np
 
 from serifos.facts.reason import Code
 from serifos.facts.reason import Reason
-from serifos.plan import acceptance
 from serifos.plan.affinity import permits
 from serifos.plan import copying
+from serifos.plan.hot import hot_pools
+from serifos.plan.hot import is_hot
 from serifos.plan import limits
 from serifos.plan import outcomes
 from serifos.plan.plan import Refusal
@@ -45,12 +46,12 @@ def of(first: State, last: State, moved: Collection[str],
     here, late = np.flatnonzero(last.home >= 0), beyond.broken(last)
     hot, asked = np.zeros((2, len(problem.volumes)), bool)
     asked[late] = True
-    pools = acceptance.hot_pools(last) | every
+    pools = hot_pools(last) | every
     if not quota.each:
         pools[last.home[late]] = True
     asked[here] |= pools[last.home[here]]
     hot[here] = asked[here]
-    asked[here] |= acceptance.hot_pools(first)[last.home[here]]
+    asked[here] |= hot_pools(first)[last.home[here]]
     asked |= every
     stays = [v for v in np.flatnonzero(asked).tolist()
              if problem.volumes[v].id not in moved]
@@ -106,7 +107,7 @@ def _against_worthy(state: State, moves: outcomes.Outcomes,
     """The same of moves that would lower the greater figure."""
     problem = state.problem
     source = problem.device[state.home[moves.volume]]
-    cool = ~acceptance.hot(state, moves.volume)
+    cool = ~is_hot(state, moves.volume)
     no_cause = cool & ~beyond.exceeded(state)[source]
     breaks = beyond.whose(state, moves)
     eases = beyond.eases(state, moves)

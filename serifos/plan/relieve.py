@@ -4,8 +4,8 @@
 SLOs that are violated are restored where a move can
 (:mod:`.slo.keeping`); pools that their own growth fills are left
 (:mod:`.filling`); then hot pools are relieved, on small clouds by the
-best of many sequences of moves (:mod:`.hot.beam`), on large ones and for
-pools of many small volumes in rounds (:mod:`.hot.rounds`). SLOs that are
+best of many sequences of moves (:mod:`.search.beam`), on large ones and for
+pools of many small volumes in rounds (:mod:`.search.rounds`). SLOs that are
 still violated are eased at the end. Moves that keep one may take the space by
 which others could be eased, and moves off hot pools may keep several; so,
 where any is left broken, easing at the beginning is tried as well.
@@ -19,8 +19,6 @@ import operator
 
 from serifos.facts.cluster import Cluster
 from serifos.plan import filling
-from serifos.plan.hot import beam
-from serifos.plan.hot import rounds
 from serifos.plan.limits import Limits
 from serifos.plan.loads.slots import Slots
 from serifos.plan.outcomes import Step
@@ -28,6 +26,8 @@ from serifos.plan.plan import Plan
 from serifos.plan.predictions import Predictions
 from serifos.plan.problem import Problem
 from serifos.plan.quota import Quota
+from serifos.plan.search import beam
+from serifos.plan.search import rounds
 from serifos.plan.slo import beyond
 from serifos.plan.slo import keeping
 from serifos.plan.state import State

@@ -13,8 +13,8 @@ import numpy as np
 from serifos.facts.cluster import Volume
 from serifos.facts.reason import Cause
 from serifos.facts.reason import Reason
-from serifos.plan import acceptance
 from serifos.plan import copying
+from serifos.plan.hot import hot_pools
 from serifos.plan import limits
 from serifos.plan.outcomes import Step
 from serifos.plan.plan import Change
@@ -72,7 +72,7 @@ def figures(planner: str, first: State, last: State,
         Change(*(len(beyond.broken(state)) for state in (first, last))),
         Change(*(len(beyond.violated(first, state))
                  for state in (first, last))),
-        Change(*(int(acceptance.hot_pools(state).sum())
+        Change(*(int(hot_pools(state).sum())
                  for state in (first, last))),
         tuple(pool.name for pool in pools if pool.unexplained is not None),
         tuple(pool.drift_sentence for pool in pools

@@ -16,7 +16,7 @@ import numpy as np
 from serifos.facts.cluster import Pool
 from serifos.facts.cluster import Volume
 from serifos.facts.hot_by import LATENCY
-from serifos.plan import acceptance
+from serifos.plan.hot import hot_pools
 from serifos.plan.limits import Limits
 from serifos.plan.outlook import staying
 from serifos.plan.plan import Plan
@@ -219,7 +219,7 @@ def _sides(first: State, state: State,
                  int(foretold), float(free), expected.get(pool.name))
             for pool, latency, figure, hot, late, foretold, free in zip(
                 pools, state.mean_us, figure_us,
-                acceptance.hot_pools(state), violated, forecast,
+                hot_pools(state), violated, forecast,
                 state.free)]
 
 

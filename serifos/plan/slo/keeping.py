@@ -19,13 +19,13 @@ import numpy as np
 from serifos.facts.reason import Cause
 from serifos.facts.reason import Reason
 from serifos.plan import copying
-from serifos.plan.hot import dealing
 from serifos.plan import limits
 from serifos.plan import outcomes
 from serifos.plan.problem import Bools
 from serifos.plan.problem import Floats
 from serifos.plan.problem import Ints
 from serifos.plan.quota import Quota
+from serifos.plan.search import dealing
 from serifos.plan.slo import beyond
 from serifos.plan.state import State
 

@@ -14,13 +14,13 @@ import testtools
 
 from serifos.plan import acceptance
 from serifos.plan import bfd
-from serifos.plan.hot import beam
 from serifos.plan.limits import Limits
 from serifos.plan import outcomes
 from serifos.plan.problem import Problem
 from serifos.plan import quota
 from serifos.plan import relieve
 from serifos.plan import score
+from serifos.plan.search import beam
 from serifos.plan.slo import beyond
 from serifos.plan.slo import keeping
 from serifos.plan.state import State

@@ -18,6 +18,7 @@ import numpy as np
 
 from serifos.plan import acceptance
 from serifos.plan import copying
+from serifos.plan.hot import is_hot
 from serifos.plan import limits
 from serifos.plan import outcomes
 from serifos.plan.problem import Floats
@@ -84,7 +85,7 @@ def _longer(one: _Sequence) -> Iterator[tuple[
     """(value, GiB, sequence, volume, target, price) of its best steps."""
     state, problem = one.state, one.state.problem
     volumes = np.flatnonzero(state.able)
-    volumes = volumes[acceptance.hot(state, volumes)]
+    volumes = volumes[is_hot(state, volumes)]
     found = outcomes.every(state, volumes)
     found = found[acceptance.accepted(state, found)]
     price = one.price_us + copying.penalty_us(state, found)

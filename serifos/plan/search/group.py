@@ -11,12 +11,12 @@ from __future__ import annotations
 import numpy as np
 
 from serifos.plan import acceptance
-from serifos.plan.hot import dealing
-from serifos.plan.hot.sweep import Sweep
 from serifos.plan import outcomes
 from serifos.plan.problem import Bools
 from serifos.plan.problem import Floats
 from serifos.plan.problem import Ints
+from serifos.plan.search import dealing
+from serifos.plan.search.sweep import Sweep
 
 BEST = 6
 _NEARLY = 0.8  # relief is ranked once; it shrinks as its device is relieved

@@ -16,10 +16,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from serifos.plan.hot.group import Group
-from serifos.plan.hot.sweep import Sweep
 from serifos.plan.outcomes import Step
 from serifos.plan.quota import Quota
+from serifos.plan.search.group import Group
+from serifos.plan.search.sweep import Sweep
 from serifos.plan.state import State
 
 
