@@ -187,7 +187,7 @@ class Diagnosis:
     @property
     def _stays(self) -> str:
         return f'The volume stays on {self.record.pool}, with its data' + (
-            '; what was written only to the copy it does not have.'
+            '; what was written only to the copy is not in it.'
             if self.kept else '.')
 
 

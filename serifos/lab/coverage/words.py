@@ -14,7 +14,7 @@ def summary(found: coverage.Coverage, owner: int, benchmark: str,
     """What it covers of a dataset, by cluster and by distance."""
     if found.is_unsure(owner):
         return (f'{benchmark} covers at most {100 * found.share(owner):.0f} % '
-                f'of {name}, only by cluster: {few(found)}')
+                f'of {name}, by cluster only: {few(found)}')
     if found.share(owner) == 1:
         return f'{benchmark} covers every run of {name}.'
     its = found.owners == owner
@@ -28,7 +28,7 @@ def share(found: coverage.Coverage) -> str:
     """What it covers of the one other dataset."""
     if found.is_unsure(1):
         return (f'at most {100 * found.share(1):.0f} % covered, by cluster '
-                f'alone: {_too_few(found)}.')
+                f'only: {_too_few(found)}.')
     return f'{100 * found.share(1):.0f} % covered.'
 
 

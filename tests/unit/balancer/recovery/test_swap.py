@@ -333,7 +333,7 @@ class KilledTest(Case):
         self.assertNotIn('os-migrate_volume_completion', cure)
         self.assert_refused(found)
         found = self.found(keep=True)
-        self.assertIn('to the copy alone it does not have',
+        self.assertIn('only to the copy is not in it',
                       '\n'.join(found.plan()))
         self.assert_recovered(found, 'available', 'available' if (
             how == 'delete') else 'in-use')

@@ -58,7 +58,7 @@ class CoverageTest(commands.ModelCase):
             code, _, err = self.covers(thin, self.tenants, '--page', page)
             self.assertEqual(0, code, err)
             self.assertRegex(err, r'thin covers at most \d+ % of tenants, by '
-                             f'cluster alone: {words} too few for '
+                             f'cluster only: {words} too few for '
                              'distances .*; give one of 20 or more, or '
                              '--distance.')
             self.assertNotIn('by distance', err)
