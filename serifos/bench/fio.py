@@ -11,14 +11,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from collections.abc import Collection
+from collections.abc import Mapping
 from collections.abc import Sequence
+import contextlib
 import dataclasses
 import os
 import re
 
 from serifos.bench import command
 from serifos.bench import fio_result
-from serifos.bench import host
 from serifos.bench import open_files
 from serifos import errors
 from serifos.facts import bounds
@@ -31,9 +32,36 @@ OLDEST = (3, 16)
 HANG_S = 60.0
 """Seconds beyond its time after which a fio counts as hanging."""
 
+CACHED = 'psync'
+"""The engine of requests that pass the page cache, where no other one keeps
+several outstanding: each of them is a thread's own."""
+
+Between = Callable[[float, float], Mapping[str, float]]
+"""The figures of an interval, from its beginning to its end, seconds of the
+epoch, by their names in the dataset."""
+
+Watch = Callable[[], contextlib.AbstractContextManager[Between]]
+"""Observes for as long as a ``with`` block lasts; asked after it."""
+
 _RAMP_S = 1.0
 _SLOWEST_FILL = 2 ** 20  # bytes a second
 _FILL_BLOCK = 128 * 1024
+
+
+@dataclasses.dataclass(frozen=True)
+class PageCache:
+    """A page cache that requests pass before they reach the device.
+
+    :param memory_mib: of fio and of what is cached
+    :param within: the words that begin a command which runs there, the last
+        of them a file that it writes to
+    :param watch: observes, by a descriptor of the file that is measured,
+        what reaches the device
+    """
+
+    memory_mib: float
+    within: tuple[str, ...]
+    watch: Callable[[int], contextlib.AbstractContextManager[Between]]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -74,7 +102,8 @@ def refuse_hang(seconds: float) -> None:
 
 
 def refuse_unrunnable(workloads: Sequence[Workload],
-                      region: Region, logical_block: int) -> None:
+                      region: Region, logical_block: int,
+                      engine: str = 'libaio') -> None:
     """Refuses what fio would round, or a device reject, before a run.
 
     :raises InputError: where a workload cannot be run as it is
@@ -93,7 +122,7 @@ def refuse_unrunnable(workloads: Sequence[Workload],
             raise errors.InputError(
                 f'{region.path} cannot take a block_kib of {w.block_kib:g}; '
                 f'give multiples of {logical_block / 1024:g}.')
-        if region.size < 4 * block * _threads(w):
+        if region.size < 4 * block * _threads(w, engine):
             raise errors.InputError(
                 f'{region.size} bytes for each workload are too few for a '
                 f'block_kib of {w.block_kib:g}; give a larger target, '
@@ -112,19 +141,22 @@ def workload_command(workload: Workload, region: Region,
     parts of the region: a fio thread thinks when none of its requests is
     outstanding, so that ``thinktime`` would undo a deeper ``iodepth``. It
     begins where the others' ramp ends: after a ramp of its own, fio before
-    3.35 does not think for as many requests as the ramp had.
+    3.35 does not think for as many requests as the ramp had. Such threads
+    make the requests that pass the page cache, too.
     """
     thinks = workload.think_time_us > 0
     random = workload.random_pct > 0
-    block, threads = round(workload.block_kib * 1024), _threads(workload)
+    block = round(workload.block_kib * 1024)
+    threads = _threads(workload, engine)
     part = region.size // threads // block * block
     return [
         *_common(
             dataclasses.replace(region, size=part) if threads > 1 else region,
             engine, round(workload.iodepth / threads), block),
-        *([f'--thinktime={round(workload.think_time_us)}',
-           f'--numjobs={threads}', f'--offset_increment={part}',
-           '--group_reporting=1'] if thinks else []),
+        *([f'--thinktime={round(workload.think_time_us)}'] if thinks
+          else []),
+        *([f'--numjobs={threads}', f'--offset_increment={part}',
+           '--group_reporting=1'] if thinks or threads > 1 else []),
         f'--rw={"randrw" if random else "rw"}',
         f'--rwmixwrite={round(workload.write_pct)}',
         *([f'--percentage_random={round(workload.random_pct)}']
@@ -136,8 +168,9 @@ def workload_command(workload: Workload, region: Region,
         '--percentile_list=99', '--output-format=json+']
 
 
-def _threads(workload: Workload) -> int:
-    return round(workload.iodepth) if workload.think_time_us else 1
+def _threads(workload: Workload, engine: str) -> int:
+    return (round(workload.iodepth)
+            if workload.think_time_us or engine == CACHED else 1)
 
 
 def fill_command(region: Region, engine: str) -> list[str]:
@@ -155,7 +188,8 @@ def _common(region: Region, engine: str, iodepth: int,
         'fio', '--name=serifos', '--thread=1',
         f'--filename={open_files.path(region.fd)}',
         f'--offset={region.offset}', f'--size={region.size}',
-        '--direct=1', f'--ioengine={engine}', '--refill_buffers=1',
+        f'--direct={int(engine != CACHED)}', f'--ioengine={engine}',
+        '--refill_buffers=1',
         '--randrepeat=0', f'--iodepth={iodepth}', f'--bs={block}',
         '--allow_file_create=0', '--allow_mounted_write=0',
         '--fallocate=none']
@@ -166,30 +200,33 @@ def _ms(seconds: float) -> str:
 
 
 def measurer(regions: Sequence[Region], engine: str, hang_s: float = HANG_S,
-             watch: host.Watch = host.unwatched
+             watches: Sequence[Watch] = (),
+             within: Sequence[str] = ()
              ) -> Callable[[Sequence[Workload], float], Sample]:
     """A ``measure(workloads, runtime_s) -> Sample`` on a target.
 
     :param regions: where each of the workloads runs, one for each
     :param hang_s: see :data:`HANG_S`
-    :param watch: reads the machine's counters for as long as a run takes;
-        what they say goes to each of the run's workloads
+    :param watches: observe for as long as a run takes; what they say goes
+        to each of the run's workloads
+    :param within: see :class:`PageCache`
     """
     def measure(workloads: Sequence[Workload],
                 runtime_s: float) -> Sample:
         if len(workloads) > len(regions):
             raise ValueError(f'{len(workloads)} workloads, '
                              f'{len(regions)} regions')
-        with watch() as readings:
+        with contextlib.ExitStack() as stack:
+            betweens = [stack.enter_context(watch()) for watch in watches]
             outputs = _run_on(
                 regions[:len(workloads)],
                 [workload_command(w, region, runtime_s, _RAMP_S, engine)
                  for w, region in zip(workloads, regions, strict=False)],
-                runtime_s + _RAMP_S, hang_s)
+                runtime_s + _RAMP_S, hang_s, within)
         seen = [fio_result.parse(text) for text in outputs]
-        if readings:
-            ended_s = min(one['ended_ms'] for one in seen) / 1000
-            beside = host.between(readings, ended_s - runtime_s, ended_s)
+        ended_s = min(one['ended_ms'] for one in seen) / 1000
+        for between in betweens:
+            beside = between(ended_s - runtime_s, ended_s)
             seen = [{**one, **beside} for one in seen]
         return fio_result.sample(workloads, runtime_s, seen)
     return measure
@@ -210,10 +247,13 @@ def fill(region: Region, engine: str, hang_s: float = HANG_S) -> None:
 
 
 def _run_on(regions: Sequence[Region], commands: Sequence[Sequence[str]],
-            seconds: float, hang_s: float) -> list[str]:
+            seconds: float, hang_s: float,
+            within: Sequence[str] = ()) -> list[str]:
     fds = sorted({region.fd for region in regions if region.fd is not None})
     ours = {open_files.identity(os.fstat(fd)) for fd in fds}
-    return run(commands, fds, lambda: ours, seconds, hang_s)
+    ours |= {open_files.identity(os.stat(file)) for file in within[-1:]}
+    return run([[*within, *argv] for argv in commands], fds, lambda: ours,
+               seconds, hang_s)
 
 
 def run(commands: Sequence[Sequence[str]], fds: Sequence[int],

@@ -13,9 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from collections.abc import Iterator
+from collections.abc import Mapping
 from collections.abc import Sequence
 import contextlib
 import dataclasses
+import functools
 import itertools
 import pathlib
 import re
@@ -118,18 +120,9 @@ def _at(readings: Sequence[HostCounters], at_s: float) -> HostCounters:
     return earlier.towards(later, at_s)
 
 
-Watch = Callable[[], contextlib.AbstractContextManager[Sequence[HostCounters]]]
-
-
 @contextlib.contextmanager
-def unwatched() -> Iterator[Sequence[HostCounters]]:
-    """No readings: in place of :func:`watched` without --observe-host."""
-    yield ()
-
-
-@contextlib.contextmanager
-def watched() -> Iterator[list[HostCounters]]:
-    """The readings during a ``with`` block, complete at its end."""
+def watched() -> Iterator[Callable[[float, float], Mapping[str, float]]]:
+    """The figures of an interval in a ``with`` block, complete at its end."""
     readings, over = [read()], threading.Event()
 
     def watch() -> None:
@@ -140,7 +133,7 @@ def watched() -> Iterator[list[HostCounters]]:
     thread = threading.Thread(target=watch, name='host', daemon=True)
     thread.start()
     try:
-        yield readings
+        yield functools.partial(between, readings)
     finally:
         over.set()
         thread.join()

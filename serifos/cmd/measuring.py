@@ -89,7 +89,8 @@ def add_yes_destroy(parser: Any) -> None:
 def measure(args: argparse.Namespace, design: Design,
             adaptive: design_runs.Adaptive | None = None,
             ready: Callable[[], object] = lambda: None,
-            again: design_runs.Again | None = None) -> pathlib.Path | None:
+            again: design_runs.Again | None = None,
+            cache: fio.PageCache | None = None) -> pathlib.Path | None:
     """Makes the runs of a design; their dataset, or None with ``only``.
 
     Everything is looked at, shown and confirmed before anything is
@@ -100,9 +101,10 @@ def measure(args: argparse.Namespace, design: Design,
     :param ready: called before anything is touched; it raises what would
         make hours of measuring useless
     :param again: which runs are made once more after the others
+    :param cache: see :class:`.build.BuildOptions`
     :raises SerifosError: where it cannot be done, or is interrupted
     """
-    job = build.look(_options(args, design), design, adaptive, again)
+    job = build.look(_options(args, design, cache), design, adaptive, again)
     only = args.precondition == 'only'
     if job.complete and not only:
         say(f'All {job.made} runs are in {job.path} already.')
@@ -116,8 +118,8 @@ def measure(args: argparse.Namespace, design: Design,
     return None if only else job.path
 
 
-def _options(args: argparse.Namespace,
-             design: Design) -> build.BuildOptions:
+def _options(args: argparse.Namespace, design: Design,
+             cache: fio.PageCache | None) -> build.BuildOptions:
     return build.BuildOptions(
         args.target,
         TargetOptions(
@@ -126,7 +128,7 @@ def _options(args: argparse.Namespace,
             'none' if args.precondition == 'skip' else args.purge),
         precondition.Rounds(args.settle_seconds, args.settle_rounds),
         args.precondition, args.name, args.output, args.hang_after,
-        args.observe_host)
+        args.observe_host, cache)
 
 
 @contextlib.contextmanager

@@ -23,6 +23,10 @@ FIGURES = ('latency_us', 'request_latency_us', 'read_latency_us',
            'write_iops')
 """The figures of a run that a model may predict."""
 
+PAGE_CACHE = 'page_cache_mib'
+"""Of a header's device: the memory of the page cache that its runs passed. It
+is missing where they were made without one, as those of models are."""
+
 Key = tuple[tuple[float, ...], ...]
 """Of runs of the same workloads: their sorted patterns, then what tells their
 conditions apart, where they have any."""

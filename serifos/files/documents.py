@@ -27,6 +27,7 @@ from serifos.facts.cluster import CLUSTER_SCHEMA
 from serifos.facts.dataset import Dataset
 from serifos.facts.dataset import DATASET_SCHEMA
 from serifos.facts.dataset import Header
+from serifos.facts.dataset import PAGE_CACHE
 from serifos.facts.dataset import Sample
 from serifos.files import atomic
 from serifos.files import jsonl
@@ -70,8 +71,14 @@ def write_plan(path: str | os.PathLike[str], plan: Plan) -> None:
     write_json(path, _checked(path, 'plan', plan.to_json()))
 
 
-def read_dataset(path: str | os.PathLike[str]) -> Dataset:
-    """:raises InputError: where a line is cut short, broken or not ours"""
+def read_dataset(path: str | os.PathLike[str],
+                 cached: bool = False) -> Dataset:
+    """The dataset in a file.
+
+    :param cached: whether its runs may have passed the page cache: no model
+        of a device comes from those
+    :raises InputError: where a line is cut short, broken or not ours
+    """
     text = atomic.read_text(path, 'dataset')
     if text.startswith('{\n') or '\n' not in text:
         _refuse_of_another(path, text, DATASET_SCHEMA)
@@ -88,6 +95,11 @@ def read_dataset(path: str | os.PathLike[str]) -> Dataset:
         raise errors.FormatError(
             f'{path} is empty; it should begin with a header of schema '
             f'{DATASET_SCHEMA}.')
+    if not cached and any(PAGE_CACHE in one.device for one in headers):
+        raise errors.InputError(
+            f'The runs in {path} passed the page cache, so that they do not '
+            'tell what the device does; only relate can use them, without '
+            '--out. Measure the device with build.')
     try:
         return Dataset.of(headers, samples)
     except errors.InputError as exc:

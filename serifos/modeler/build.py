@@ -22,7 +22,7 @@ from serifos.bench.target import Target
 from serifos.bench.target import TargetOptions
 from serifos.design.design import Design
 from serifos import errors
-from serifos.facts.dataset import Header
+from serifos.facts import dataset
 from serifos.modeler import campaign
 from serifos.modeler import conditions
 from serifos.modeler import design_runs
@@ -45,6 +45,7 @@ class BuildOptions:
     :param output: the dataset, None for NAME.jsonl here
     :param hang_s: seconds beyond its time after which a fio is killed
     :param observe_host: note how busy the machine is during each run
+    :param cache: which the runs pass, while what reaches the device is noted
     """
 
     target: str
@@ -55,6 +56,7 @@ class BuildOptions:
     output: str | None = None
     hang_s: float = fio.HANG_S
     observe_host: bool = False
+    cache: fio.PageCache | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -76,7 +78,7 @@ class Build:
     under: conditions.Under | None
     target: Target
     path: pathlib.Path
-    header: Header
+    header: dataset.Header
     made: int
     complete: bool
 
@@ -144,14 +146,19 @@ class Build:
             warn(f'Runs that failed twice and are missing: {failed}; the '
                  'same command tries them again.')
 
-    def _made(self, area: Area, header: Header,
+    def _made(self, area: Area, header: dataset.Header,
               ports: campaign.Ports) -> int:
         options = self.options
+        watches: list[fio.Watch] = [host.watched] * options.observe_host
+        if options.cache is not None:
+            fd = area.pieces[0].fd
+            assert fd is not None  # of an area that is open
+            watches.append(functools.partial(options.cache.watch, fd))
 
         def measurer(regions: Sequence[fio.Region]) -> design_runs.Measure:
             return fio.measurer(
                 regions, options.target_options.engine, options.hang_s,
-                host.watched if options.observe_host else host.unwatched)
+                watches, options.cache.within if options.cache else ())
 
         with (contextlib.nullcontext() if self.under is None else
               self.under.made(area, options.target_options.count,
@@ -189,11 +196,14 @@ def look(options: BuildOptions, design: Design,
             'preconditioning it alone is lost; leave --precondition '
             'only out.')
     fio.refuse_unrunnable([w for run in design.runs for w in run],
-                          target.regions[0], target.logical_block)
+                          target.regions[0], target.logical_block,
+                          options.target_options.engine)
     path = _dataset(options, target)
     seconds = {design.seconds(n) for n in design.numbers}
-    header = Header(
-        device=dict(target.identity), fio=version,
+    cached = {} if options.cache is None else {
+        dataset.PAGE_CACHE: options.cache.memory_mib}
+    header = dataset.Header(
+        device={**target.identity, **cached}, fio=version,
         runtime_s=seconds.pop() if len(seconds) == 1 else None,
         valid_round=design.valid_round, **campaign.this_machine())
     had = design_runs.had(path, header)

@@ -24,7 +24,7 @@ DesignRun = tuple[Run, int, dataset.Condition]
 """Workloads, the round in which they run, and what else they run under."""
 
 _SAME = ('runtime_s', 'valid_round')
-_SAME_DEVICE = ('workload_gib', 'ioengine', 'varied')
+_SAME_DEVICE = ('workload_gib', 'ioengine', 'varied', dataset.PAGE_CACHE)
 
 
 def had(path: pathlib.Path, header: dataset.Header) -> tuple[dataset.Sample,
@@ -35,7 +35,7 @@ def had(path: pathlib.Path, header: dataset.Header) -> tuple[dataset.Sample,
     """
     if not jsonl.begun(path, 'build'):
         return ()
-    was = documents.read_dataset(path)
+    was = documents.read_dataset(path, dataset.PAGE_CACHE in header.device)
     apart = [*was.header.differences(header),
              *dataset.differences(vars(was.header), vars(header), _SAME),
              *dataset.differences(was.header.device, header.device,

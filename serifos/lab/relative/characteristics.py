@@ -58,7 +58,8 @@ def of_sample(sample: Sample) -> dict[str, float]:
     """The same of a run, and what the machine did where that is known.
 
     Rates are sums over its workloads, the latency is the run's, and shares
-    and sizes are means over its requests.
+    and sizes are means over its requests. Where the run passed the page
+    cache, all of them are of the requests that the device saw.
 
     :raises InputError: where a workload's iops or latency are missing
     """
@@ -66,12 +67,34 @@ def of_sample(sample: Sample) -> dict[str, float]:
         raise errors.InputError(
             'A run does not say the iops and latency_us of each of its '
             'workloads; measure it by build, which does.')
-    found = _observed(
+    found = _of_device(sample) or _observed(
         [*map(_as_seen, sample.workloads, sample.seen)],
         [saw['iops'] for saw in sample.seen], sample.latency_us,
         sum(saw['iops'] * saw['latency_us'] for saw in sample.seen) / 1e6)
     return {**found, **{name: sample.seen[0][name] for name in HOST
                         if sample.seen[0].get(name) is not None}}
+
+
+def _of_device(sample: Sample) -> dict[str, float] | None:
+    """The requests that the device saw, where a run passed the page cache."""
+    saw = sample.seen[0]
+    if saw.get('device_latency_us') is None:
+        return None
+    total = saw['device_read_iops'] + saw['device_write_iops']
+    kib_s = saw['device_read_kib_s'] + saw['device_write_kib_s']
+    return {'inter_arrival_us': 1e6 / total,
+            'write_pct': 100 * saw['device_write_iops'] / total,
+            'block_kib': kib_s / total,
+            'write_kib': _size(saw, 'write'), 'read_kib': _size(saw, 'read'),
+            'random_pct': saw['device_random_pct'],
+            'count': float(sample.count),
+            'latency_us': saw['device_latency_us'], 'iops': total,
+            'bandwidth_kib_s': kib_s,
+            'outstanding': total * saw['device_latency_us'] / 1e6}
+
+
+def _size(saw: Mapping[str, Any], side: str) -> float:
+    return saw[f'device_{side}_kib_s'] / (saw[f'device_{side}_iops'] or 1.0)
 
 
 def of_tenants(sample: Sample) -> list[dict[str, float]]:

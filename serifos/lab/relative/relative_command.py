@@ -67,10 +67,11 @@ class Relate(app.Fails, lister.Lister):
         from serifos.lab.relative import trees
         args = parsed_args
         _refuse_absurd(args)
-        datasets = _datasets(args.dataset)
+        cached = not args.out
+        datasets = _datasets(args.dataset, cached)
         devices = common.joined(datasets, args.best)
         others = args.test and common.joined(
-            _others(args.test, datasets.values()), args.best)
+            _others(args.test, datasets.values(), cached), args.best)
         if args.out:
             documents.write_json(args.out, trees.relation(
                 devices, args.seed).to_json())
@@ -155,7 +156,8 @@ def _add_datasets(parser: argparse.ArgumentParser) -> None:
              'them, measured on the same runs')
 
 
-def _datasets(paths: Sequence[str]) -> dict[str, Dataset]:
+def _datasets(paths: Sequence[str],
+              cached: bool = False) -> dict[str, Dataset]:
     """By the stem of the file, or by its path where stems are the same."""
     if len(paths) < 2:
         raise errors.InputError(
@@ -166,14 +168,15 @@ def _datasets(paths: Sequence[str]) -> dict[str, Dataset]:
             'A dataset is given twice; give each of them once.')
     stems = [pathlib.PurePath(path).stem for path in paths]
     names = stems if len(set(stems)) == len(stems) else paths
-    return {name: documents.read_dataset(path)
+    return {name: documents.read_dataset(path, cached)
             for name, path in zip(names, paths)}
 
 
 def _others(paths: Sequence[str],
-            trained: Iterable[Dataset]) -> dict[str, Dataset]:
+            trained: Iterable[Dataset],
+            cached: bool) -> dict[str, Dataset]:
     """The datasets to test on, in the order of those to train on."""
-    found = _datasets(paths)
+    found = _datasets(paths, cached)
     for path, other, one in zip(paths, found.values(), trained):
         other.refuse_common(one, path)
     return found

@@ -74,6 +74,14 @@ class CommandTest(testtools.TestCase):
         self.assertNotIn('ramp_time', ' '.join(options))
         self.assertNotIn('think', ' '.join(self.options(iodepth=3.0)))
 
+    def test_a_request_that_passes_the_page_cache_is_a_threads(self):
+        options = fio.workload_command(
+            Workload(25, 4, iodepth=3.0), REGION, 15, 1, fio.CACHED)
+        for option in ('--direct=0', '--ioengine=psync', '--numjobs=3',
+                       '--iodepth=1', '--ramp_time=1000ms'):
+            self.assertIn(option, options)
+        self.assertNotIn('think', ' '.join(options))
+
     def test_fio_is_told_no_name_of_the_users(self):
         for options in (self.options(), fio.fill_command(REGION, 'libaio')):
             self.assertNotIn('/dev/sdx', ' '.join(options))

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
+import time
+
 import ddt
 import testtools
 
@@ -55,11 +57,12 @@ class HostTest(testtools.TestCase):
             errors.ToolError, host.parse, text, 0.0)))
 
     def test_this_machine(self):
-        with host.watched() as readings:
-            pass
-        self.assertEqual(2, len(readings))
-        first, last = readings
+        first = host.read()
+        with host.watched() as between:
+            began_s = time.time()
+        self.assertEqual(
+            {'cpu_pct', 'context_switches_per_s', 'interrupts_per_s'},
+            {*between(began_s, began_s + 0.01)})
+        last = host.read()
         self.assertGreaterEqual(last.ticks, first.ticks)
         self.assertGreater(last.ticks, last.busy)
-        with host.unwatched() as nothing:
-            self.assertEqual((), nothing)

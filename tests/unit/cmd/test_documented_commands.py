@@ -38,6 +38,7 @@ PROGRAMS = {'serifos-model': command.model,
             'serifos-sim': command.simulate}
 
 NOT_RUN = {'build': 'a device', 'study': 'a device', 'screen': 'a device',
+           'measure-cached': 'a device',
            'observe': 'a cloud', 'run': 'a cloud', 'apply': 'a cloud',
            'evacuate': 'a cloud', 'recover': 'a cloud', 'reapply': 'a cloud',
            'history': 'a cloud', 'resume': 'a cloud', 'status': 'a cloud',

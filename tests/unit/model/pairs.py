@@ -18,6 +18,12 @@ def runs(number=60, seed=0):
             for _ in range(number)]
 
 
+CACHED = {'device_read_iops': 100.0, 'device_write_iops': 300.0,
+          'device_read_kib_s': 12800.0, 'device_write_kib_s': 2400.0,
+          'device_random_pct': 40.0, 'device_latency_us': 2000.0}
+"""What a device sees of a run that passes the page cache."""
+
+
 def latency(workload):
     """Of a plain device, µs."""
     return (50 + 3 * workload.block_kib * workload.iodepth

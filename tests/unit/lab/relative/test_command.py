@@ -6,6 +6,7 @@ import json
 
 import ddt
 
+from serifos.facts import dataset
 from serifos.facts.workload import Workload
 from serifos.files import documents
 from serifos.lab.relative import relation
@@ -154,6 +155,39 @@ class RelateTest(case.DirectoryCase):
         self.assertEqual(2, code)
         self.assertIn(words, err)
         self.assertNotIn('Traceback', err)
+
+    def cached(self, name, by):
+        """The device sees more writes where the workload makes more."""
+        made = pairs.device(name, RUNS)
+        return samples.write(self.dir / f'{name}.jsonl', dataset.Dataset(
+            dataclasses.replace(made.header, device={
+                'model': name, dataset.PAGE_CACHE: 100.0}),
+            tuple(dataclasses.replace(sample, seen=({
+                **sample.seen[0], **pairs.CACHED,
+                'device_write_iops': 1 + by * run[0].write_pct},))
+                for run, sample in zip(RUNS, made.samples))))
+
+    def test_behind_a_page_cache_requests_of_the_device_are_related(self):
+        code, out, err = command.model(
+            'relate', self.cached('a', 1), self.cached('b', 3), '-f', 'json')
+        self.assertEqual(0, code, err)
+        by = {(row['of'], row['technique']): row for row in json.loads(out)}
+        # Its latency is the same in all runs, which the workloads' is not.
+        self.assertEqual(0, by['latency_us', 'CM']['WC'])
+        self.assertLess(0, by['iops', 'CM']['WC'])
+
+    @ddt.data(('fit', 'a', '--out', 'x.json'), ('similar', 'a', 'b'),
+              ('relate', 'a', 'b', '--out', 'x.json'), ('spread', 'a'),
+              ('study', 'a'))
+    def test_what_passed_the_page_cache_is_no_model_of_a_device(self, words):
+        self.cached('a', 1), self.cached('b', 3)
+        code, out, err = command.model(*(
+            self.dir / f'{word}.jsonl' if len(word) == 1
+            else self.dir / word if word == 'x.json' else word
+            for word in words))
+        self.assertEqual((2, '', 1), (code, out, len(err.splitlines())), err)
+        self.assertIn('passed the page cache', err)
+        self.assertFalse((self.dir / 'x.json').exists())
 
     def test_runs_that_are_fitted_to_are_no_test(self):
         a, b, *_ = self.three()

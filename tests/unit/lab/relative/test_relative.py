@@ -244,6 +244,18 @@ class RelativeTest(testtools.TestCase):
         self.assertEqual(16, its['write_kib'])
         self.assertEqual(25, its['write_pct'])
 
+    def test_behind_a_page_cache_the_device_is_asked(self):
+        sample, = pairs.device('A', [RUNS[0]], **pairs.CACHED).samples
+        self.assertEqual({
+            'inter_arrival_us': 2500, 'write_pct': 75, 'block_kib': 38,
+            'write_kib': 8, 'read_kib': 128, 'random_pct': 40, 'count': 1,
+            'latency_us': 2000, 'iops': 400, 'bandwidth_kib_s': 15200,
+            'outstanding': 0.8}, characteristics.of_sample(sample))
+        sample, = pairs.device('A', [RUNS[0]], **{
+            **pairs.CACHED, 'device_read_iops': 0.0,
+            'device_read_kib_s': 0.0}).samples
+        self.assertEqual(0, characteristics.of_sample(sample)['read_kib'])
+
     def test_tenants_of_a_run_are_told_apart(self):
         big = pairs.device('B', [(Workload(50, 64, 4), run[0])
                                  for run in RUNS],
