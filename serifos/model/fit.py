@@ -114,8 +114,13 @@ class Check:
 
     :param tenant_mre: of what each tenant sees; the mean of a pool is taken
         for it where the kind has no more; None where no run says it
-    :param tails: by the name of a 99th percentile the mean relative error of
-        the model that there is of it, where runs have it
+    :param covered: the share of the runs that lie in their 90 % intervals,
+        None where the runs vary in conditions
+    :param tenants_covered: the same of tenants, None where these have none
+    :param factor: of a 99th percentile, within which the predictions of 90 %
+        of the runs are
+    :param tails: by the name of a 99th percentile that factor of the model
+        that there is of it, where runs have it
     """
 
     mre: float
@@ -123,6 +128,9 @@ class Check:
     tenant_mre: float | None
     tenant_mre_by_count: Mapping[int, float]
     samples: int
+    covered: float | None
+    tenants_covered: float | None
+    factor: float | None = None
     tails: Mapping[str, float] = dataclasses.field(default_factory=dict)
 
 
@@ -152,6 +160,30 @@ def check(model: Model, dataset: Dataset) -> Check:
                  quality.mre(tenants.y, seen) if len(seen) else None,
                  quality.mre_by([data.counts[i] for i in tenants.run],
                                 tenants.y, seen), len(data.y),
-                 {figure: check(tail, dataset).mre
+                 *(covered(model, data) if conditions is None
+                   else (None, None)),
+                 quality.factor(data.y, predicted)
+                 if model.predicts in hot_by.TAILS.values() else None,
+                 {figure: check(tail, dataset).factor
                   for figure, tail in model.tails.items()
                   if fit_runs.usable(dataset.valid(), figure)})
+
+
+def covered(model: Model,
+            data: fit_runs.Runs) -> tuple[float, float | None]:
+    """The shares of pools and of tenants in their 90 % intervals.
+
+    Of tenants None, where the kind does not tell them apart.
+    """
+    pools = [_inside(us, model.interval(load))
+             for us, load in zip(data.y, data.loads)]
+    tenants = [_inside(saw.latency_us, ends)
+               for load, run in zip(data.loads, data.seen)
+               for workload, saw in run if saw.latency_us
+               for ends in [model.tenant_interval(load, workload)] if ends]
+    return (float(np.mean(pools)),
+            float(np.mean(tenants)) if tenants else None)
+
+
+def _inside(us: float, ends: Sequence[float]) -> bool:
+    return ends[0] <= us <= ends[1]

@@ -13,7 +13,6 @@ import numpy as np
 import numpy.typing as npt
 
 from serifos.facts import hot_by
-from serifos.facts import workload
 from serifos.model import conditions
 from serifos.model import fit_runs
 from serifos.model import kinds
@@ -138,33 +137,35 @@ def summary(kind: str, parameters: Mapping[str, Any],
                                 fitted)}
            if isinstance(predictor, kinds.ClassPredictor) else {}),
         'interval': quality.interval(data.y, held_out.y),
-        **_deviations('deviations', data.vectors, data.y, held_out.y,
-                      held_out.log_std),
-        **_deviations('tenant_deviations', data.vectors[tenants.run],
-                      tenants.y, held_out.tenants,
-                      held_out.tenants_log_std)}
+        **_deviations('deviations', data, np.arange(len(data.y)), data.y,
+                      held_out.y, held_out.log_std),
+        **_deviations('tenant_deviations', data, tenants.run, tenants.y,
+                      held_out.tenants, held_out.tenants_log_std)}
 
 
-def _deviations(name: str, loads: Floats, measured: Floats,
-                predicted: Floats, log_std: Floats | None
+def _deviations(name: str, data: fit_runs.Runs, run: quality.Ints,
+                measured: Floats, predicted: Floats, log_std: Floats | None
                 ) -> dict[str, tuple[float, float]]:
     """The deviations of all, or apart for those of pools of a light Load.
 
+    There are fewer of these in the runs, so that theirs are no narrower.
     Those of fewer than :data:`_LEAST_PART` pools would say nothing.
 
     :param name: in a model file
-    :param loads: of the pools, float[n, k]
+    :param run: of each that was measured, int[m]
     """
     if log_std is None or not len(measured):
         return {}
-    light = loads[:, workload.FEATURES.index('sum_iodepth')] < model.LIGHT
-    least = min(len({*map(tuple, loads[of])}) for of in (light, ~light))
+    light = np.array([data.loads[i].sum_iodepth < model.LIGHT for i in run])
+    least = min(len({data.keys[i] for i in run[of]})
+                for of in (light, ~light))
     parts = {name: ~light, f'light_{name}': light} if (
-        least >= _LEAST_PART) else {
-        name: np.full(len(loads), True)}
-    return {label: quality.deviations(
-        measured[which], predicted[which], log_std[which])
-        for label, which in parts.items()}
+        least >= _LEAST_PART) else {name: np.full(len(run), True)}
+    ends = [quality.deviations(
+        measured[which], predicted[which], log_std[which],
+        [data.keys[i] for i in run[which]]) for which in parts.values()]
+    lows, highs = zip(*ends)
+    return dict(zip(parts, (ends[0], (min(lows), max(highs)))))
 
 
 def _by_count(counts: Sequence[int], measured: Floats,

@@ -148,12 +148,18 @@ class Check(app.Fails, show.ShowOne):
             self.exit_code = 1
             self.say(f'the error of {table.percent(found.mre)} exceeds the '
                      f'{table.percent(most)} allowed.')
-        tails = (_percents(found.tails),) * bool(model.tails)
+        factor = (cells.number(found.factor, '.3g'),) * bool(found.factor)
+        tails = (cells.named(found.tails, '{:.3g}'.format),) * bool(
+            model.tails)
         return (('mre', 'mre_by_count', 'tenant_mre', 'tenant_mre_by_count',
-                 *('tails',) * len(tails), 'samples'),
+                 'in_interval', 'tenants_in_interval',
+                 *('factor',) * len(factor), *('tails',) * len(tails),
+                 'samples'),
                 (cells.percent(found.mre), _by_label(found.mre_by_count),
                  cells.percent(found.tenant_mre),
-                 _by_label(found.tenant_mre_by_count), *tails,
+                 _by_label(found.tenant_mre_by_count),
+                 cells.percent(found.covered),
+                 cells.percent(found.tenants_covered), *factor, *tails,
                  found.samples))
 
 

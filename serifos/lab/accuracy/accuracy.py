@@ -29,7 +29,6 @@ from serifos.model import fit
 from serifos.model import fit_runs
 from serifos.model import held_out
 from serifos.model import kinds
-from serifos.model.model import Model
 from serifos.model import quality
 
 Floats = npt.NDArray[np.float64]
@@ -174,9 +173,10 @@ def scored(job: tuple[DeviceRuns, str, str]) -> KindScore:
         if not len(data.y):  # all were idle
             continue
         wrong[name] = quality.mre(data.y, model.predictor.many(data.vectors))
-        low, high = np.array([model.interval(load) for load in data.loads]).T
-        covered[name] = float(np.mean((low <= data.y) & (data.y <= high)))
-        of_tenants[name], tenants_covered[name] = _of_tenants(model, data)
+        covered[name], tenants_covered[name] = fit.covered(model, data)
+        asked = data.tenants
+        of_tenants[name] = quality.mre(asked.y, held_out.tenants_of(
+            model.predictor, data.vectors[asked.run], asked.own))
     return dataclasses.replace(
         score, expected=model.quality['mre'], covered=covered,
         by_pattern=tuple(choice.by_pattern(design, expected).tolist()),
@@ -185,20 +185,6 @@ def scored(job: tuple[DeviceRuns, str, str]) -> KindScore:
                                 if name in covered])),
         errors={**wrong, **_p99(kind, samples, device.tests['paper'])},
         falls=_falls(model.predictor))
-
-
-def _of_tenants(model: Model,
-                data: fit_runs.Runs) -> tuple[float, float | None]:
-    """The error of what tenants see, and the share in their intervals."""
-    asked = data.tenants
-    wrong = quality.mre(asked.y, held_out.tenants_of(
-        model.predictor, data.vectors[asked.run], asked.own))
-    ends = [(model.tenant_interval(load, workload), saw.latency_us)
-            for load, run in zip(data.loads, data.seen)
-            for workload, saw in run]
-    return wrong, float(np.mean([
-        low <= saw <= high for (low, high), saw in ends])
-    ) if model.tenants else None
 
 
 def _p99(kind: str, samples: Sequence[dataset.Sample],

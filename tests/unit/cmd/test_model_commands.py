@@ -5,6 +5,7 @@ import functools
 import json
 
 import ddt
+import numpy as np
 
 from serifos.design import d_optimal
 from serifos.facts.dataset import Dataset
@@ -38,6 +39,19 @@ def _with_tails():
             'read_p99_us': 3 * each.latency_us,
             'write_p99_us': 2 * each.latency_us},) * len(each.workloads))
         for each in found.samples))
+
+
+def _of_two_modes(number, seed):
+    """Runs whose writes a buffer takes, but half of those of few jobs."""
+    rng, made = np.random.default_rng(seed), []
+    for _ in range(number):
+        depth, jobs = 2.0 ** rng.integers(0, 7, size=2)
+        slow = jobs < 8 and rng.random() < 0.5
+        us = depth * jobs * (40 if slow else 4) * rng.lognormal(0, 0.1)
+        made.append(Sample(
+            (Workload(100, 4, depth),) * int(jobs), us,
+            seen=({'latency_us': us, 'write_p99_us': us},) * int(jobs)))
+    return Dataset(samples.HEADER, tuple(made))
 
 
 @functools.cache
@@ -150,6 +164,26 @@ class FitTest(ModelCase):
         samples.write(self.dataset, _dataset())
         _, said = self.run_json('check', self.model, self.dataset)
         self.assertEqual({}, said['tails'])
+
+    def test_intervals_hold_nine_of_ten_runs_of_two_modes(self):
+        samples.write(self.dataset, _of_two_modes(40, seed=1))
+        others = _of_two_modes(30, seed=2)
+        self.run_json(
+            'fit', self.dataset, '--out', self.model, '--kind', 'tenant',
+            '--predicts', 'write_p99_us', '--set', 'members=1',
+            '--set', 'units=2')
+        inside = []
+        for one in others.samples:
+            _, said = self.run_json('predict', self.model, *(
+                option for w in one.workloads
+                for option in ('-w', f'100:4:{w.iodepth:g}')))
+            low, high = said['tenants'][0]['interval_us']
+            inside.append(low <= one.latency_us <= high)
+        self.assertGreaterEqual(np.mean(inside), 0.85)
+        _, said = self.run_json('check', self.model, samples.write(
+            self.dir / 'others.jsonl', others))
+        self.assertGreaterEqual(said['in_interval'], 0.85)
+        self.assertTrue(5 < said['factor'] < 20, said)
 
     def test_tails_that_no_run_has(self):
         self.refused('0 different runs with a read_p99_us', 'fit',

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
+import ddt
 from hypothesis import given
 from hypothesis import strategies
 import numpy as np
@@ -9,6 +10,7 @@ import testtools
 from serifos.model import quality
 
 
+@ddt.ddt
 class QualityTest(testtools.TestCase):
 
     def test_mre_is_a_fraction_of_the_measured(self):
@@ -70,6 +72,27 @@ class QualityTest(testtools.TestCase):
             low, high = quality.interval(y[:80], np.full(80, 1000.0))
             covered.append(1000 * (1 + low) <= y[80] <= 1000 * (1 + high))
         self.assertTrue(0.85 <= np.mean(covered) <= 0.97, np.mean(covered))
+
+    def test_tenants_of_one_run_err_alike(self):
+        rng, covered = np.random.default_rng(0), []
+        for _ in range(300):
+            numbers = 2 ** rng.integers(0, 7, size=30)
+            keys = np.repeat(np.arange(30), numbers).tolist()
+            low, high = quality.deviations(
+                np.exp(rng.normal(size=30))[keys], np.ones(len(keys)), 1.0,
+                keys)
+            covered.append(low <= rng.normal() <= high)
+        self.assertTrue(0.85 <= np.mean(covered) <= 0.95, np.mean(covered))
+
+    @ddt.data(6, 12, 18, 19, 30, 80)
+    def test_few_patterns_have_wider_intervals(self, number):
+        rng, covered = np.random.default_rng(0), []
+        for _ in range(500):
+            low, high = quality.deviations(
+                np.exp(rng.normal(size=number)), np.ones(number), 1.0,
+                range(number))
+            covered.append(low <= rng.normal() <= high)
+        self.assertTrue(0.85 <= np.mean(covered) <= 0.95, np.mean(covered))
 
     def test_a_prediction_of_nothing_leaves_the_interval_finite(self):
         low, high = quality.interval(np.full(30, 100.0), np.zeros(30))
