@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from collections.abc import Iterator
+from collections.abc import Sequence
 import dataclasses
 
 import numpy as np
@@ -24,6 +25,18 @@ _MOST_PARTS = 500
 _FIGURES = sqlalchemy.type_coerce(SLOTS.c.figures,
                                   sqlalchemy.types.NullType()).label(
     'figures')  # as the driver has them: they may be anything
+
+# Of one text for all slots: to make it anew takes longer than to run it.
+_ROWS = sqlalchemy.select(SLOTS.c.begin, SLOTS.c.part, _FIGURES).where(
+    SLOTS.c.step_s == sqlalchemy.bindparam('step_s'),
+    SLOTS.c.begin >= sqlalchemy.bindparam('begin'),
+    SLOTS.c.begin < sqlalchemy.bindparam('end'))
+_NEW = sqlalchemy.insert(SLOTS)
+_MORE = sqlalchemy.update(SLOTS).where(
+    SLOTS.c.step_s == sqlalchemy.bindparam('its_step_s'),
+    SLOTS.c.begin == sqlalchemy.bindparam('its_begin'),
+    SLOTS.c.part == sqlalchemy.bindparam('its_part')).values(
+        figures=sqlalchemy.bindparam('figures'))
 
 Numbers = npt.NDArray[np.int64]
 
@@ -51,9 +64,8 @@ class Tier:
             known = {part: data for _, part, data in self.rows(
                 connection, begin, begin + self.step_s)}
             changed = [
-                {'at_part': part, 'figures': packed.add(
-                    known.get(part), numbers[group] % packed.PART,
-                    figures[:, group])}
+                (part, packed.add(known.get(part), numbers[group]
+                                  % packed.PART, figures[:, group]))
                 for part, group in groups if (figures[0, group] > 0).any()]
             self._write(connection, begin, changed, known)
             begun += bool(changed and not known)
@@ -66,13 +78,12 @@ class Tier:
 
         :param parts: those that are wanted; none for all
         """
-        query = sqlalchemy.select(SLOTS.c.begin, SLOTS.c.part, _FIGURES).where(
-            SLOTS.c.step_s == self.step_s, SLOTS.c.begin >= begin,
-            SLOTS.c.begin < end)
+        query = _ROWS
         if 0 < len(parts) <= _MOST_PARTS:
             query = query.where(SLOTS.c.part.in_(parts))
         for row in connection.execute(
-                query, execution_options={'yield_per': _AT_ONCE}):
+                query, {'step_s': self.step_s, 'begin': begin, 'end': end},
+                execution_options={'yield_per': _AT_ONCE}):
             yield row.begin, row.part, row.figures
 
     def tidy(self, connection: sqlalchemy.Connection, now: int,
@@ -107,17 +118,14 @@ class Tier:
         return None if first is None else (first, last + self.step_s)
 
     def _write(self, connection: sqlalchemy.Connection, begin: int,
-               changed: list[dict[str, object]],
+               changed: Sequence[tuple[int, bytes]],
                known: Collection[int]) -> None:
-        new = sqlalchemy.insert(SLOTS).values(
-            step_s=self.step_s, begin=begin,
-            part=sqlalchemy.bindparam('at_part'))
-        more = sqlalchemy.update(SLOTS).where(
-            SLOTS.c.step_s == self.step_s, SLOTS.c.begin == begin,
-            SLOTS.c.part == sqlalchemy.bindparam('at_part')).values(
-                figures=sqlalchemy.bindparam('figures'))
         for statement, rows in (
-                (new, [row for row in changed if row['at_part'] not in known]),
-                (more, [row for row in changed if row['at_part'] in known])):
+                (_NEW, [{'step_s': self.step_s, 'begin': begin,
+                         'part': part, 'figures': figures}
+                        for part, figures in changed if part not in known]),
+                (_MORE, [{'its_step_s': self.step_s, 'its_begin': begin,
+                          'its_part': part, 'figures': figures}
+                         for part, figures in changed if part in known])):
             for first in range(0, len(rows), _AT_ONCE):
                 connection.execute(statement, rows[first:first + _AT_ONCE])
