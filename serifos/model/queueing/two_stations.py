@@ -18,6 +18,9 @@ LARGEST = 1024
 """Clients up to which the network is solved; beyond, the last slope holds.
 The queue that is longest has grown to nearly all clients by then."""
 
+_AT_ONCE = 32
+"""Clients whose coefficients are in memory, of every network."""
+
 
 def response_us(clients: float, a1: float, b1: float, a2: float = 0.0,
                 b2: float = 0.0) -> float:
@@ -53,14 +56,15 @@ def responses_us(clients: npt.NDArray[np.float64],
     some = total > 0
     total = np.where(some, total, 1.0)
     last, now = total.copy(), total.copy()
-    done = 0
-    for depth in np.unique(whole[whole > 0]).tolist():
-        its = slice(np.searchsorted(-whole[order], -depth, 'right'))
+    done, least = 0, -whole[order]
+    for depth in np.union1d(whole[whole > 0], np.arange(
+            _AT_ONCE, whole.max(initial=0), _AT_ONCE)).tolist():
+        its = slice(np.searchsorted(least, -depth, 'right'))
         fixed, slope, p, c = total[its], both[its], pair[its], cross[its]
         before, after = last[its], now[its]
-        for n in range(done + 1, depth + 1):
-            before, after = after, (
-                fixed + slope * n - (p * (n + 1) + c) * n / after)
+        n = np.arange(done + 1, depth + 1)[:, None]
+        for most, less in zip(fixed + slope * n, (p * (n + 1) + c) * n):
+            before, after = after, most - less / after
         last[its], now[its] = before, after
         done = depth
     found = np.empty(len(whole))
