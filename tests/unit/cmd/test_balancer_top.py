@@ -171,10 +171,8 @@ class TopTest(test_balancer_undo.Case):
         return [frame.decode().replace('\r', '').split('\n')
                 for frame in text.split(b'\f') if b'POOL' in frame]
 
-    @ddt.data(('q', None), (None, signal.SIGINT), ('\x03', None),
-              (None, signal.SIGTERM), (None, signal.SIGHUP))
-    @ddt.unpack
-    def test_live_on_80_columns_and_24_lines(self, key, number):
+    @ddt.data(None, '\x03')
+    def test_live_on_80_columns_and_24_lines(self, key):
         self.asked()
         process, ours = self.terminal('--interval', '0.3')
         # The last frame may be cut, here or by the signal.
@@ -182,7 +180,7 @@ class TopTest(test_balancer_undo.Case):
         if key:
             os.write(ours, key.encode())
         else:
-            process.send_signal(number)
+            process.send_signal(signal.SIGINT)
         self.until(ours, LEAVES)
         self.assertEqual(0, process.wait(60))
         self.assertEqual(2, len(frames))

@@ -8,10 +8,10 @@ import testtools
 
 from serifos.design import alone
 from serifos.design import sequential
-from serifos.facts.dataset import Dataset
 from serifos.lab.sim import devices
 from serifos.lab.sim import modeler
-from serifos.model import fit
+from serifos.model import fit_runs
+from serifos.model.queueing import fit
 from serifos.model.queueing import hits
 from tests.unit.model.queueing.cached import reads
 from tests.unit.model.queueing.cached import run
@@ -94,17 +94,18 @@ class WhichRunsTest(testtools.TestCase):
 
 class FitTest(testtools.TestCase):
 
+    def fitted(self, samples):
+        runs = fit_runs.runs(samples)
+        return fit.fit(runs.loads, runs.y, runs.samples)
+
     def test_of_what_a_build_measures_for_it_a_fit_has_p1(self):
         plan = alone.AloneFirst(alone.runs(), sequential.Sequential())
         data = modeler.dataset(
             devices.CACHED, modeler.Purpose.CHOSEN, plan.runs, 0)
         # That more volumes have fewer hits each is in the times alone.
-        model = fit.fit(data, 'queueing')
-        self.assertAlmostEqual(0.7, model.parameters['cached_volumes'][
-            'random_read'], delta=0.02)
+        self.assertAlmostEqual(0.7, self.fitted(data.samples)[
+            'cached_volumes']['random_read'], delta=0.02)
         # The others hardly tell, and nothing at all without distributions.
         for samples_ in (data.samples[16:], [
                 dataclasses.replace(one, seen=()) for one in data.samples]):
-            model = fit.fit(Dataset(data.header, tuple(samples_)),
-                            'queueing')
-            self.assertEqual(1, model.parameters['p1']['random_read'])
+            self.assertEqual(1, self.fitted(samples_)['p1']['random_read'])
