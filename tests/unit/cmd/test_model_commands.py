@@ -187,7 +187,8 @@ class FitTest(ModelCase):
 
     def test_tails_that_no_run_has(self):
         self.refused('0 different runs with a read_p99_us', 'fit',
-                     self.dataset, '--out', self.model, '--tails')
+                     self.dataset, '--kind', 'outstanding', '--tails', '--out',
+                     self.model)
 
     def test_tails_of_tails(self):
         self.refused('leave --predicts out', 'fit', self.dataset, '--out',

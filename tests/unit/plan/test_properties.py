@@ -36,7 +36,7 @@ KEEPS = keeping.RESTORED, keeping.AVOIDED
 EASES = keeping.EASED, keeping.REDUCED
 SMALL = strategies.sampled_from((0, 20))
 """Pools of a small cloud: all are large, or all are small."""
-EXAMPLES = settings(max_examples=150, deadline=None)
+EXAMPLES = settings(max_examples=80, deadline=None)
 
 
 def _start(cluster, limits):

@@ -145,7 +145,7 @@ class PutOffTest(cloud.Case):
 
     def test_what_is_carried_out_harms_no_more_than_all_of_it(self):
         tried = 0
-        for seed in range(160):
+        for seed in range(80):
             cluster = crowded(random.Random(seed))
             moves = clusters.planned(relieve, cluster, Limits()).moves[:2]
             if len(moves) < 2:
@@ -158,7 +158,7 @@ class PutOffTest(cloud.Case):
                 was.figure_us.max(), all_of_it.figure_us.max()), seed)
             self.assertEqual(set(), self.late(rest) - self.late(was)
                              - self.late(all_of_it), seed)
-        self.assertGreater(tried, 40)
+        self.assertGreater(tried, 20)
 
 
 def crowded(rng):
