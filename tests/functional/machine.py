@@ -25,6 +25,7 @@ from typing import Any
 
 import testtools
 
+from tests.unit import case
 from tests.unit.cmd import command
 
 # Six runs of the paper's kind, which needs no scipy to be chosen, and a model
@@ -101,7 +102,7 @@ class MachineTest(testtools.TestCase):
     def model(self, *arguments, path=None, typed=''):
         """(exit code, stdout, stderr) of serifos-model."""
         process = self.start(*arguments, path=path)
-        out, err = process.communicate(typed, timeout=300)
+        out, err = process.communicate(typed, timeout=case.PATIENCE_S)
         return process.returncode, out, err
 
     def refused(self, code, words, *arguments, **others):
@@ -198,13 +199,7 @@ def free_port():
     raise AssertionError('100 ports were tried, and none is free')
 
 
-def wait_until(true, seconds=300):
-    """Returns as soon as it is so; a busy machine takes its time."""
-    end = time.monotonic() + seconds
-    while not true():
-        if time.monotonic() > end:
-            raise AssertionError(f'still not so after {seconds} s')
-        time.sleep(0.02)
+wait_until = case.wait_until
 
 
 def lines(path):
@@ -224,7 +219,7 @@ def state(pid):
 def interrupt(process, number=signal.SIGINT):
     """Sends a signal and waits: (exit code, stdout, stderr)."""
     process.send_signal(number)
-    out, err = process.communicate(timeout=120)
+    out, err = process.communicate(timeout=case.PATIENCE_S)
     return process.returncode, out, err
 
 

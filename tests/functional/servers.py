@@ -22,6 +22,7 @@ import pymysql
 
 from serifos.database import connection
 from tests.functional import machine
+from tests.unit import case
 
 
 def database(url: str) -> connection.Database:
@@ -72,7 +73,7 @@ class Server:
         if self.process is not None:
             self.process.send_signal(self.ended_by)
             try:
-                self.process.wait(60)
+                self.process.wait(case.PATIENCE_S)
             finally:
                 self.process.kill()
                 self.process = None
@@ -91,7 +92,8 @@ class Server:
     def run(self, *command: object) -> str:
         done = subprocess.run(
             list(map(str, command)), capture_output=True, text=True, cwd='/',
-            stdin=subprocess.DEVNULL, timeout=120, **self.as_user())
+            stdin=subprocess.DEVNULL, timeout=case.PATIENCE_S,
+            **self.as_user())
         self.test.assertEqual(0, done.returncode, done.stderr)
         return done.stdout
 

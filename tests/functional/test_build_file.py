@@ -13,6 +13,7 @@ import sys
 from serifos.files import documents
 from serifos.model import fit
 from tests.functional import machine
+from tests.unit import case
 
 MIB = 2 ** 20
 WITHOUT_SCIPY = """
@@ -158,7 +159,7 @@ class FileTest(machine.MachineTest):
                 break
         process.send_signal(signal.SIGINT)
         err = process.stderr.read()
-        self.assertEqual(130, process.wait(300), err)
+        self.assertEqual(130, process.wait(case.PATIENCE_S), err)
         self.assertIn('Stopped at once', err)
         self.assertIn('the same command resumes', err)
         self.assertNotIn('Traceback', err)
@@ -218,7 +219,7 @@ class FileTest(machine.MachineTest):
         machine.wait_until(lambda: self.lines() >= 3)
         self.file.write_text('precious')
         info = self.file.stat()
-        _, err = process.communicate(timeout=300)
+        _, err = process.communicate(timeout=case.PATIENCE_S)
         self.assertEqual(0, process.returncode, err)
         self.assertEqual('precious', self.file.read_text())
         self.assertEqual(info.st_ino, self.file.stat().st_ino)

@@ -15,6 +15,7 @@ from serifos import errors
 from serifos.facts.journal import doubt
 from tests.functional import machine
 from tests.functional import servers
+from tests.unit import case
 from tests.unit.database import test_journal as unit
 
 
@@ -60,7 +61,7 @@ class JournalServersTest(machine.MachineTest):
             server.connection, name, 4, results)) for name in 'ab']
         for fighter in fighters:
             fighter.start()
-        told = [results.get(timeout=60) for _ in fighters]
+        told = [results.get(timeout=case.PATIENCE_S) for _ in fighters]
         for fighter in fighters:
             fighter.join(30)
         entries = self.journal(server).entries()

@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 from tests.functional import machine
+from tests.unit import case
 
 NOBODY = 65534
 
@@ -32,7 +33,8 @@ class StateDirTest(machine.MachineTest):
         done = subprocess.run(
             [sys.executable, '-m', 'serifos.cmd.balancer', '--config-file',
              self.conf, *arguments], cwd=self.directory, text=True,
-            capture_output=True, timeout=60, stdin=subprocess.DEVNULL,
+            capture_output=True, timeout=case.PATIENCE_S,
+            stdin=subprocess.DEVNULL,
             env={**os.environ, 'PYTHONPATH': self.path}, **others)
         self.assertNotIn('Traceback', done.stderr)
         return done.returncode, done.stdout, done.stderr

@@ -2,7 +2,6 @@
 """Faults while volumes move: hosts, queue and balancer die, data survives."""
 
 import signal
-import time
 
 from tests.functional import machine
 from tests.functional.testbed import case
@@ -168,7 +167,6 @@ class FaultTest(case.TestbedTest):
         target = self.testbed.host(int(plan['moves'][0]['to'][4]))
         fault.fill(self.testbed, target.number)
         self.addCleanup(fault.unfill, self.testbed, target.number)
-        began = time.monotonic()
         code, out, err = self.balancer.run('apply', plan['id'], '--yes')
         # Cinder's figures may be older than the fault: then it is Cinder
         # who fails, and a back-off follows.
@@ -178,7 +176,6 @@ class FaultTest(case.TestbedTest):
             self.assertEqual(1, code, out + err)
             self.assertEqual('error', self.kinds(volume)[2], out + err)
             self.assertEqual('back-off', self.kinds(volume)[-1])
-        self.assertLess(time.monotonic() - began, 300)
         self.testbed.wait_no_copies()
         self.assert_intact()
         self.assertEqual('node3', self.testbed.host_of(volume).name)

@@ -21,6 +21,7 @@ from tests.testbed import fio_result
 from tests.testbed import layout
 from tests.testbed import records
 from tests.testbed import testbed
+from tests.unit import case
 
 TOOL = pathlib.Path(__file__).parents[2] / 'tools' / 'testbed'
 
@@ -80,7 +81,7 @@ class RecordsTest(testtools.TestCase):
     def test_threads_may_learn_at_once_that_a_child_ended(self):
         self._start('one')
         pid, = self.records._children
-        both = threading.Barrier(2, timeout=30)
+        both = threading.Barrier(2, timeout=case.PATIENCE_S)
         self.records._children[pid] = types.SimpleNamespace(
             poll=lambda: both.wait())
         with futures.ThreadPoolExecutor(2) as pool:

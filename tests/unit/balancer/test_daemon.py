@@ -11,16 +11,7 @@ from serifos.balancer import leader
 from serifos.balancer import rounds as balancer_rounds
 from serifos import errors
 from tests.unit.balancer import cloud
-
-PATIENCE_S = 60.0
-
-
-def until(true):
-    end = time.monotonic() + PATIENCE_S
-    while not true():
-        if time.monotonic() > end:
-            raise AssertionError('still not so')
-        time.sleep(0.01)
+from tests.unit import case
 
 
 @ddt.ddt
@@ -55,8 +46,8 @@ class DaemonTest(cloud.Case):
 
     def test_it_moves_and_reads_until_it_is_told_to_stop(self):
         made = self.start()
-        until(lambda: self.kinds()[-1:] == ['outcome'])
-        until(lambda: self.readings > 1)
+        case.wait_until(lambda: self.kinds()[-1:] == ['outcome'])
+        case.wait_until(lambda: self.readings > 1)
         made.stop()
         made.wait()
         rounds = self.settings.cluster_file.stat().st_mtime_ns
@@ -67,7 +58,7 @@ class DaemonTest(cloud.Case):
     def test_a_stop_leaves_the_migration_to_whoever_comes_next(self):
         self.cinder.gib_per_s = 1e-6
         made = self.start()
-        until(lambda: self.kinds()[-1:] == ['accepted'])
+        case.wait_until(lambda: self.kinds()[-1:] == ['accepted'])
         made.stop()
         made.wait()
         self.assertEqual(['request', 'accepted'], self.kinds())
@@ -79,15 +70,16 @@ class DaemonTest(cloud.Case):
         self.addCleanup(other.give_back)
         self.assertTrue(other.take())
         self.start()
-        until(self.settings.cluster_file.exists)
+        case.wait_until(self.settings.cluster_file.exists)
         first = self.settings.cluster_file.stat().st_mtime_ns
-        until(lambda: self.settings.cluster_file.stat().st_mtime_ns > first)
+        case.wait_until(
+            lambda: self.settings.cluster_file.stat().st_mtime_ns > first)
         self.assertEqual([], self.cinder.asked)
-        until(lambda: 'followed' in self.results)
+        case.wait_until(lambda: 'followed' in self.results)
         self.assertNotIn('planned', self.results)
         other.give_back()
-        until(lambda: self.cinder.asked)
-        until(lambda: 'planned' in self.results)
+        case.wait_until(lambda: self.cinder.asked)
+        case.wait_until(lambda: 'planned' in self.results)
 
     def test_a_round_that_fails_is_not_the_last(self):
         self.cinder.answers = False
@@ -97,11 +89,11 @@ class DaemonTest(cloud.Case):
             failed.set()
             return self.make(pause)
         self.start(make)
-        self.assertTrue(failed.wait(PATIENCE_S))
-        until(lambda: self.results)
+        self.assertTrue(failed.wait(case.PATIENCE_S))
+        case.wait_until(lambda: self.results)
         self.assertEqual('failed', self.results[0])
         self.cinder.answers = True
-        until(lambda: self.cinder.asked)
+        case.wait_until(lambda: self.cinder.asked)
 
     @ddt.data(errors.InputError('It cannot be used.'),
               cfg.ConfigFileValueError('not an int'), ValueError())
@@ -120,40 +112,40 @@ class DaemonTest(cloud.Case):
                 raise faults['read'].pop()
             return self.read, 0.05
         self.start(make, reader)
-        until(lambda: self.cinder.asked)
-        until(lambda: self.readings)
+        case.wait_until(lambda: self.cinder.asked)
+        case.wait_until(lambda: self.readings)
 
     def test_a_damaged_journal_is_told_once(self):
         self.shared.file.write_text('Shopping: milk, eggs.\n' * 100)
         self.start()
-        until(lambda: len(self.results) > 3)
+        case.wait_until(lambda: len(self.results) > 3)
         self.assertEqual(1, self.log.output.count('is damaged'))
         self.assertIn('nothing is requested from Cinder', self.log.output)
         self.shared.file.unlink()
-        until(lambda: self.cinder.asked)
+        case.wait_until(lambda: self.cinder.asked)
 
     def test_a_journal_that_vanishes_under_it(self):
         self.crowd('abcdefgh')
         self.set(cool_down_s=0.0)
         self.start()
-        until(lambda: self.kinds()[-1:] == ['outcome'])
+        case.wait_until(lambda: self.kinds()[-1:] == ['outcome'])
         self.shared.file.unlink()
-        until(lambda: 'pause' in self.kinds())
+        case.wait_until(lambda: 'pause' in self.kinds())
         asked, made = len(self.cinder.asked), self.results.count('planned')
-        until(lambda: self.results.count('planned') > made + 2)
+        case.wait_until(lambda: self.results.count('planned') > made + 2)
         self.assertEqual(asked, len(self.cinder.asked))
         self.journal().write('resume', reason='a person')
-        until(lambda: len(self.cinder.asked) > asked)
+        case.wait_until(lambda: len(self.cinder.asked) > asked)
 
     def test_somebody_else_takes_the_readings(self):
         self.start(reader=lambda stopped: (None, 0.05))
-        until(lambda: self.cinder.asked)
+        case.wait_until(lambda: self.cinder.asked)
         self.assertEqual(0, self.readings)
 
     def test_advice_leaves_the_lock_to_others(self):
         self.set(auto=False)
         self.start()
-        until(self.settings.cluster_file.exists)
+        case.wait_until(self.settings.cluster_file.exists)
         with leader.Lead(self.url, self.journal(), 'auto'):
             pass
         self.assertEqual([], self.cinder.asked)

@@ -20,6 +20,7 @@ from serifos import errors
 from tests.unit.balancer import cloud
 from tests.unit.balancer.cloud import A
 from tests.unit.balancer.cloud import B
+from tests.unit import case
 from tests.unit.cmd import command
 
 DAY_S = 86400
@@ -72,7 +73,7 @@ class ServeTest(cloud.Case):
         opener = urllib.request.build_opener(
             urllib.request.ProxyHandler({}))
         try:
-            with opener.open(asked, timeout=60) as answer:
+            with opener.open(asked, timeout=case.PATIENCE_S) as answer:
                 return answer.status, answer.read().decode()
         except urllib.error.HTTPError as exc:
             return exc.code, exc.read().decode()
@@ -86,9 +87,9 @@ class ServeTest(cloud.Case):
                 for family in parser.text_string_to_metric_families(text)
                 for sample in family.samples}
 
-    def planned(self, wanted=lambda _: True, seconds=60):
+    def planned(self, wanted=lambda _: True):
         """The same, once a plan is made and they are as wanted."""
-        end = time.monotonic() + seconds
+        end = time.monotonic() + case.PATIENCE_S
         while not ((found := self.metrics()).get('serifos_plan_moves')
                    is not None and wanted(found)):
             self.assertLess(time.monotonic(), end, found)
@@ -100,7 +101,8 @@ class ServeTest(cloud.Case):
         go_on, make = threading.Event(), planned.Planned.of
         self.addCleanup(go_on.set)
         self.patch(planned.Planned, 'of', lambda *args: (
-            self.asked.append(args), go_on.wait(60), make(*args))[-1])
+            self.asked.append(args), go_on.wait(case.PATIENCE_S),
+            make(*args))[-1])
         return go_on
 
     def test_a_scrape_does_not_wait_for_a_plan(self):
@@ -137,12 +139,9 @@ class ServeTest(cloud.Case):
         self.assertEqual(200, self.get('/')[0])
         self.planned()
 
-    def failed(self, said, seconds=60):
+    def failed(self, said):
         """Waits until metrics are refused for a reason."""
-        end = time.monotonic() + seconds
-        while said not in self.get('/metrics')[1]:
-            self.assertLess(time.monotonic(), end)
-            time.sleep(0.05)
+        case.wait_until(lambda: said in self.get('/metrics')[1])
 
     def test_pools_and_their_models(self):
         self.cinder.workloads = {'u': cloud.busy(64, 960),
@@ -278,7 +277,7 @@ class ServeTest(cloud.Case):
     def test_the_page_loads_nothing_and_is_not_kept(self):
         self.balancer.observe()
         with urllib.request.build_opener(urllib.request.ProxyHandler(
-                {})).open(self.url + '/', timeout=60) as answer:
+                {})).open(self.url + '/', timeout=case.PATIENCE_S) as answer:
             said = answer.headers
         self.assertEqual('text/html; charset=utf-8', said['Content-Type'])
         self.assertEqual('no-store', said['Cache-Control'])
@@ -304,7 +303,7 @@ class ServeTest(cloud.Case):
 
     def test_connections_are_bounded(self):
         asking = [self.connected(b'GET / HTTP/1.1\r\n') for _ in range(220)]
-        self.wait(lambda: self.server.in_connection_overflow)
+        case.wait_until(lambda: self.server.in_connection_overflow)
         self.assertLessEqual(len(self.server.active_channels), 200)
         for each in asking:
             each.close()
@@ -325,13 +324,7 @@ class ServeTest(cloud.Case):
                 return False
             except ConnectionError:
                 return True
-        self.wait(closed)
-
-    def wait(self, until, seconds=60):
-        end = time.monotonic() + seconds
-        while not until():
-            self.assertLess(time.monotonic(), end)
-            time.sleep(0.01)
+        case.wait_until(closed)
 
     @ddt.data('rebound.example', 'rebound.example:9756', 'localhost.example',
               '127.0.0.1.example', '[::1', 'a@evil.example')

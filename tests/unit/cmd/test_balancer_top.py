@@ -15,6 +15,7 @@ import time
 
 import ddt
 
+from tests.unit import case
 from tests.unit.cmd import command
 from tests.unit.cmd import days
 from tests.unit.cmd import test_balancer_undo
@@ -152,9 +153,9 @@ class TopTest(test_balancer_undo.Case):
         with contextlib.suppress(OSError):  # it may be already
             os.close(ours)
 
-    def until(self, ours, wanted, count=1, seconds=60):
+    def until(self, ours, wanted, count=1):
         """What is printed until something was so often."""
-        found, end = b'', time.monotonic() + seconds
+        found, end = b'', time.monotonic() + case.PATIENCE_S
         while found.count(wanted) < count:
             self.assertLess(time.monotonic(), end, found)
             if select.select([ours], [], [], 1)[0]:
@@ -182,7 +183,7 @@ class TopTest(test_balancer_undo.Case):
         else:
             process.send_signal(signal.SIGINT)
         self.until(ours, LEAVES)
-        self.assertEqual(0, process.wait(60))
+        self.assertEqual(0, process.wait(case.PATIENCE_S))
         self.assertEqual(2, len(frames))
         for frame in frames:
             self.assertLessEqual(len(frame), LINES, frame)
@@ -208,7 +209,7 @@ class TopTest(test_balancer_undo.Case):
         process, ours = self.terminal('--interval', '0.3')
         frame = self.frames(self.until(ours, b'IN FLIGHT', 2))[0]
         os.write(ours, b'q')
-        self.assertEqual(0, process.wait(60))
+        self.assertEqual(0, process.wait(case.PATIENCE_S))
         self.assertLessEqual(max(map(len, frame)), COLUMNS, frame)
         shown = [line for line in frame
                  if re.match(r'sto.*\.cloud-\d ', line)]
@@ -243,7 +244,7 @@ class TopTest(test_balancer_undo.Case):
             self.until(ours, SHOWS)
         while process.poll() is None:
             process.send_signal(number)
-        self.assertEqual(0, process.wait(60))
+        self.assertEqual(0, process.wait(case.PATIENCE_S))
         for flag in termios.ECHO, termios.ICANON:
             self.assertTrue(termios.tcgetattr(theirs)[3] & flag)
 
@@ -251,7 +252,7 @@ class TopTest(test_balancer_undo.Case):
         process, ours = self.terminal('--interval', '0.3')
         self.until(ours, b'IN FLIGHT')
         os.close(ours)
-        self.assertEqual(0, process.wait(60))
+        self.assertEqual(0, process.wait(case.PATIENCE_S))
 
     def test_what_is_new_is_shown(self):
         process, ours = self.terminal('--interval', '0.3')
@@ -259,4 +260,4 @@ class TopTest(test_balancer_undo.Case):
         self.asked()
         self.until(ours, b'1 volume in flight')
         os.write(ours, b'q')
-        self.assertEqual(0, process.wait(60))
+        self.assertEqual(0, process.wait(case.PATIENCE_S))

@@ -11,8 +11,6 @@ import time
 from tests.unit import case
 from tests.unit.cmd import command
 
-_PATIENCE_S = 120.0
-
 _SETUP = """\
 fpath=({dir} $fpath)
 autoload -U compinit && compinit -u -D
@@ -55,7 +53,7 @@ class CompletionTest(case.DirectoryCase):
     def _type(self, keys):
         """What is typed, until zsh has written the file told."""
         os.write(self.terminal, keys.encode())
-        ends = time.monotonic() + _PATIENCE_S
+        ends = time.monotonic() + case.PATIENCE_S
         while not self.told.exists():
             if time.monotonic() > ends:
                 self.fail(f'zsh does not answer {keys!r}')

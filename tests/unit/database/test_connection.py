@@ -37,7 +37,7 @@ class TransactionTest(case.DirectoryCase):
             connection.execute(sqlalchemy.insert(TABLE).values(n=count))
 
         def one():
-            both.wait(30)
+            both.wait(case.PATIENCE_S)
             Database(self.url).run(work, write=True)
             wrote.set()
         reading, wrote = threading.Event(), threading.Event()

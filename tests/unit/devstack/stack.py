@@ -13,6 +13,8 @@ import subprocess
 
 import fixtures
 
+from tests.unit import case
+
 HERE = pathlib.Path(__file__).parent
 ROOT = HERE.parents[2]
 PROGRAMS = ('apt-get', 'groupadd', 'groupdel', 'openstack', 'pip', 'service',
@@ -113,7 +115,7 @@ class Stack(fixtures.Fixture):
         done = subprocess.run(
             ['bash', '-c', script], text=True, stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd=self.home,
-            timeout=120, env={
+            timeout=case.PATIENCE_S, env={
                 **os.environ, 'HOME': str(self.home), 'CALLS': str(calls),
                 'PATH': f'{self.home}/bin:{os.environ["PATH"]}',
                 'TOP_DIR': str(self.devstack), 'SERIFOS': str(ROOT),

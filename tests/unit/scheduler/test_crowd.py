@@ -8,6 +8,7 @@ import sys
 import ddt
 import testtools
 
+from tests.unit import case
 from tests.unit.scheduler import cloud  # noqa: F401 - skips without Cinder
 
 ROOT = pathlib.Path(__file__).parents[3]
@@ -21,7 +22,8 @@ class CrowdTest(testtools.TestCase):
         done = subprocess.run(
             [sys.executable, '-W', 'ignore', '-m',
              'tests.unit.scheduler.crowd', mode],
-            cwd=ROOT, capture_output=True, text=True, timeout=100)
+            cwd=ROOT, capture_output=True, text=True,
+            timeout=case.PATIENCE_S)
         self.assertEqual(f'{mode}: 360 requests, 0 wrong\n', done.stdout,
                          done.stderr[-3000:])
         self.assertNotIn('Traceback', done.stderr)
