@@ -41,7 +41,6 @@ from serifos.facts import throttling
 from serifos.files import documents
 from serifos.files import model_files
 from serifos.model.model import Model
-from serifos.plan.recent import Recent
 from serifos.plan import text
 
 LOG = log.getLogger(__name__)
@@ -94,7 +93,6 @@ class Observer:
     :param clock: seconds of the epoch
     :param qemu_us: window, s → latencies as QEMU sees them, by the serial
         number of the disk
-    :param recent: the rounds before, which correct predictions
     :param recorder: what keeps the history; None where it is read elsewhere
     :param growth: what tells how fast pools fill; None where nobody asks
     :param achieved: what holds predictions against what pools show; None
@@ -108,7 +106,6 @@ class Observer:
     clock: Callable[[], float]
     nova: Compute = NOT_CONFIGURED
     qemu_us: Callable[[float], Mapping[str, float]] = lambda _: {}
-    recent: Recent | None = None
     recorder: Recorder | None = None
     growth: space.Growth | None = None
     achieved: Achieved | None = None

@@ -123,8 +123,8 @@ class Balancer:
     def observer(self) -> observer.Observer:
         return observer.Observer(
             self.cinder, self.telemetry, self.journal, self.settings,
-            self.clock, self.nova, self.qemu_us, self.recent, self.recorder,
-            self.growth, self.achieved)
+            self.clock, self.nova, self.qemu_us, self.recorder, self.growth,
+            self.achieved)
 
     @property
     def executor(self) -> act.Executor:

@@ -40,7 +40,6 @@ def pool(item: object) -> PoolStats:
         doc['name'].name(), total_gib=min(UNBOUNDED, total),
         free_gib=_free_gib(said, thin), unwritten_gib=_unwritten_gib(said),
         used_gib=_used_gib(said),
-        allocated_gib=_gib(said, 'allocated_capacity_gb'),
         backend_name=fields.Field(said)['volume_backend_name'].name_or_none(),
         model=_model(said.get('serifos_model')), thin=thin,
         device=_device(said.get('serifos_device')), capabilities=said)

@@ -127,7 +127,6 @@ class PoolStats:
     name: str
     total_gib: float
     free_gib: float
-    allocated_gib: float = 0.0
     backend_name: str | None = None
     model: str | None = None
     device: str | None = None

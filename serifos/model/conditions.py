@@ -31,11 +31,6 @@ class Conditions:
     values: npt.NDArray[np.float64]
     schedulers: tuple[str, ...] = ()
 
-    @property
-    def file_sets(self) -> bool:
-        """Whether the size of the file set is varied."""
-        return bool(self.values[:, 0].any())
-
     def some(self, which: Sequence[int] | npt.NDArray[np.intp]
              ) -> Conditions:
         """Those of the runs of these indices, in the same numbers."""

@@ -203,7 +203,7 @@ class Migrations:
         taken = sum(record.size_gib for record in self._records.values()
                     if record.pool == pool.name)
         return dataclasses.replace(
-            pool, free_gib=pool.total_gib - taken, allocated_gib=taken)
+            pool, free_gib=pool.total_gib - taken)
 
     def _copying(self, write_pct: float) -> Workload:
         iops = self.gib_per_s * 1024

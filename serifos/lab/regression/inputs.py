@@ -89,12 +89,6 @@ def named(conditions: Conditions | None) -> dict[str, Any]:
         'schedulers': list(conditions.schedulers)}
 
 
-def anywhere(width: int) -> dict[str, Any]:
-    """The same for vectors of so many inputs, of whatever condition."""
-    return ({} if width == len(PLAIN)
-            else {'at': dict.fromkeys(dataset.CONDITIONS, 0.0)})
-
-
 def at(kind: str, parameters: Mapping[str, Any]) -> At:
     """The condition under which parameters predict.
 

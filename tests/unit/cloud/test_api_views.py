@@ -45,7 +45,7 @@ class PoolTest(testtools.TestCase):
 
     def test_what_a_pool_says(self):
         self.assertEqual(inventory.PoolStats(
-            'a@ssd#ssd', 100.0, 70.0, 20.0, backend_name='ssd',
+            'a@ssd#ssd', 100.0, 70.0, backend_name='ssd',
             model='intel', unwritten_gib=60.0, used_gib=30.0,
             capabilities=CAPABILITIES),
             pool())

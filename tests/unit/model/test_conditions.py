@@ -17,7 +17,6 @@ class ConditionsTest(testtools.TestCase):
         found = of((1.0, 'none'), (2.0, 'bfq'), (2.0, 'none'))
         self.assertEqual([[1, 1], [2, 0], [2, 1]], found.values.tolist())
         self.assertEqual(('bfq', 'none'), found.schedulers)
-        self.assertTrue(found.file_sets)
 
     def test_some_keep_their_numbers(self):
         found = of((1.0, 'none'), (2.0, 'bfq'), (2.0, 'none')).some([0, 2])
@@ -28,7 +27,6 @@ class ConditionsTest(testtools.TestCase):
                          of((1.0, 'none'), (2.0, 'none')).values.tolist())
         found = of((1.0, 'none'), (1.0, 'bfq'))
         self.assertEqual([[0, 1], [0, 0]], found.values.tolist())
-        self.assertFalse(found.file_sets)
 
     def test_none_vary(self):
         for runs in ([], [()], [(1.0, 'none')] * 3,
