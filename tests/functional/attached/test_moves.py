@@ -16,6 +16,7 @@ from tests.testbed.nova import config
 from tests.testbed.nova import migration
 from tests.testbed.nova import tenancy
 from tests.testbed.nova import tenants
+from tests.unit.cmd import questions
 
 HOT = tenants.TenantJob(write_pct=50, block_kib=16, iodepth=4)
 LIGHT = tenants.TenantJob(write_pct=30, block_kib=4, iodepth=1, pause_us=5000)
@@ -176,6 +177,23 @@ class MovesTest(case.NovaTest):
         self.tenancy.servers.volumes.api.ask(method, '/'.join(
             ('/volumes', volume, 'metadata', *path)), body or None)
 
+    def look(self, plan):
+        """Console and page show the cloud and a plan that was carried out."""
+        slow = self.testbed.host(SLOW).name
+        page = self.directory / 'cloud.html'
+        for verb, says in (
+                (('status',), 'auto'), (('top', '--once'), slow),
+                (('explain', slow), f'{slow} shows'),
+                (('show', plan), 'carried out'), (('plans',), plan[:8]),
+                (('history',), 'success'), (('report', '--out', page), ''),
+                (('observe',), ''), (('undo', plan), slow)):
+            code, out, err = self.balancer.run(*verb)
+            self.detail(' '.join(map(str, verb)), [out, err])
+            self.assertEqual(0, code, err)
+            self.assertIn(says, out)
+        self.assertIn(slow, page.read_text())
+        self.assertEqual([], questions.unanswered(page.read_text()))
+
     def test_a_data_volume_by_apply_and_a_root_volume_in_mode_auto(self):
         self.configure()
         self.begin(root=HOT, hot=HOT, light=LIGHT)
@@ -192,6 +210,7 @@ class MovesTest(case.NovaTest):
         self.configure(mode='auto', batch=1)
         self.pin(root, 'DELETE', 'serifos:pin')
         self.assert_moves('root', 'run', '--once', '--window', '30')
+        self.look(self.balancer.plan()['id'])
 
         self.tenancy.servers.detach(self.tenancy.server, hot)
         machine.wait_until(
