@@ -9,7 +9,8 @@ import ddt
 import testtools
 
 ROOT = pathlib.Path(__file__).parents[2]
-PAGES = sorted((ROOT / 'doc/source/contributor').glob('*.rst'))
+PAGES = [ROOT / 'CONTRIBUTING.rst',
+         *sorted((ROOT / 'doc/source/contributor').glob('*.rst'))]
 
 
 def _literals(page, pattern):
