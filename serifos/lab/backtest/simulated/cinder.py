@@ -63,8 +63,7 @@ class SimulatedCinder:
         return Inventory(
             tuple(PoolStats(
                 pool.name, pool.total_gib, world.free_gib(i),
-                pool.total_gib - world.free_gib(i), pool.backend_name,
-                pool.model, pool.device,
+                pool.backend_name, pool.model, pool.device,
                 used_gib=pool.total_gib - world.free_gib(i))
                 for i, pool in enumerate(world.pools)),
             tuple(Service('cinder-volume', host, zone, backend_up=True,
