@@ -249,5 +249,5 @@ class Lead:
             said = (f'{said}; if that is missing, install it with pip '
                     f'install serifos[{_EXTRAS[scheme]}]')
         return errors.CloudError(
-            f'The lock of the balancers cannot be had from {self._url}: '
+            f'Cannot acquire the balancer lock from {self._url}: '
             f'{said or type(exc).__name__}; look at [balancer] lock_url.')

@@ -48,7 +48,7 @@ _POOL: tuple[tuple[str, str], ...] = (
     ('active_volumes', 'Those of them with a load.'),
     ('violated_slos', 'Volumes that exceed their SLO, as measured or as '
      'predicted.'),
-    ('frozen_ratio', 'Part of the load of a pool that may not be moved.'),
+    ('immovable_ratio', 'Part of the load of a pool that may not be moved.'),
     ('free_bytes', 'Space that plans may fill.'))
 """(name, help) of the gauges of each pool, behind ``serifos_pool_``."""
 
@@ -111,7 +111,7 @@ def _figures(pool: PoolOutlook) -> Iterator[tuple[str, float | None]]:
     yield 'volumes', pool.volumes
     yield 'active_volumes', pool.active
     yield 'violated_slos', before.broken
-    yield 'frozen_ratio', pool.frozen
+    yield 'immovable_ratio', pool.immovable
     yield 'free_bytes', before.free_gib * _GIB
 
 

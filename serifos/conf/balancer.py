@@ -60,7 +60,7 @@ OPTS = [
             ('read_p99', 'the 99th percentile of reads that is predicted, '
                          'likewise; of models fitted with --tails'),
             ('write_p99', 'the same of writes')],
-        help='What pools are compared by. How many requests a '
+        help='Figure that decides which pools are hot. How many requests a '
              'volume asks for is the same wherever it lives; how many of '
              'them are outstanding is not.'),
     cfg.IntOpt(

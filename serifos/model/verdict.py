@@ -135,9 +135,9 @@ def _reasons(model: Model, grade: Grade, error: float | None,
         Grade.GOOD: f'A pool counts as hot {hot} above the others: nine '
         'predictions of ten are closer than that.',
         Grade.FAIR: f'A pool counts as hot {hot} above the others, and more '
-        'than one prediction of ten is further off than that. It tells a '
-        'pool that is twice as slow; which of two similar ones is slower, '
-        'it does not.',
+        'than one prediction of ten is further off than that. It can '
+        'identify a pool that is twice as slow, but not which of two '
+        'similar pools is slower.',
         Grade.POOR: f'A pool counts as hot {hot} above the others, and the '
         'usual prediction is further off than that: a pool may look hot, or '
         'a move may look good, for the error by itself.',

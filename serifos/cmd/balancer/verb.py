@@ -174,7 +174,7 @@ class Asks(Verb):
         except EOFError:
             answer = ''
         if answer.strip().lower() != 'yes':
-            raise errors.InputError('Nothing was done: yes was not typed.')
+            raise errors.InputError('Aborted: type yes to continue.')
 
 
 def balancer_of(conf: cfg.ConfigOpts,

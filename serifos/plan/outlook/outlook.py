@@ -74,7 +74,7 @@ class PoolOutlook:
     :param active: those with a Load, as one is taken of unknown ones
     :param seen_us: what they see, as measured, in the mean; None where that
         is not known of any
-    :param frozen: which part of its outstanding I/Os is of volumes that may
+    :param immovable: which part of its outstanding I/Os is of volumes that may
         move nowhere, 0 to 1
     """
 
@@ -82,7 +82,7 @@ class PoolOutlook:
     volumes: int
     active: int
     seen_us: float | None
-    frozen: float
+    immovable: float
     before: Side
     after: Side
 
@@ -111,7 +111,7 @@ class Outlook:
     :param pools: of the cluster, the slowest first
     :param volumes: of the moves, as the cluster has them
     :param staying: why volumes stay, as the plan says
-    :param frozen: what could move nowhere, whatever the plan
+    :param immovable: what could move nowhere, whatever the plan
     :param hot_by: what planning figures are of
     :param shared_names: those that several volumes of the cluster have
     """
@@ -121,7 +121,7 @@ class Outlook:
     pools: tuple[PoolOutlook, ...]
     volumes: tuple[Volume | None, ...]
     staying: tuple[staying.Staying, ...]
-    frozen: tuple[staying.Staying, ...]
+    immovable: tuple[staying.Staying, ...]
     hot_by: str = LATENCY
     shared_names: frozenset[str] = frozenset()
 
@@ -193,7 +193,7 @@ def of(plan: Plan, first: State, last: State,
         plan, first.problem.limits, pools,
         tuple(known.get(move.volume) for move in plan.moves),
         staying.refused(first, plan.refused, rank),
-        staying.frozen(first, rank), first.problem.hot_by,
+        staying.immovable(first, rank), first.problem.hot_by,
         cluster.shared_names)
 
 

@@ -211,7 +211,7 @@ KINDS: Mapping[str, Kind] = {
         'each other pool would be busier with it than its own is now'),
     Code.NO_GAIN: Kind('its move would gain nothing'),
     Code.MIN_GAIN: Kind(
-        'its move gains too little',
+        'its gain is below min_gain',
         '--min-gain, [balancer] min_gain'),
     Code.TYPE_MIN_GAIN: Kind(
         'its move gains less than its volume type asks for',
@@ -230,7 +230,7 @@ KINDS: Mapping[str, Kind] = {
         'copying it costs tenants more than it brings',
         '[balancer] horizon'),
     Code.MAX_MOVES: Kind(
-        'the plan has its most moves',
+        'the move limit is reached',
         '--max-moves, or plan again after this plan'),
     Code.MAX_GIB: Kind(
         'it is larger than what the plan may still copy',

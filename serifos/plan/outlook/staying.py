@@ -62,7 +62,7 @@ def refused(state: State, refusals: Iterable[Refusal],
         if refusal.volume in place], rank)
 
 
-def frozen(state: State, rank: Mapping[str, int]) -> tuple[Staying, ...]:
+def immovable(state: State, rank: Mapping[str, int]) -> tuple[Staying, ...]:
     """Those of :func:`held`.
 
     :param rank: of each pool, 0 for the slowest

@@ -29,11 +29,11 @@ from serifos.plan.search import dealing
 from serifos.plan.slo import beyond
 from serifos.plan.state import State
 
-RESTORED = Reason('a violated SLO is restored', Cause.SLO_RESTORED)
-EASED = Reason('a violated SLO is exceeded by less', Cause.SLO_EASED)
-AVOIDED = Reason('a forecast violation of an SLO is avoided',
+RESTORED = Reason('restores the SLO', Cause.SLO_RESTORED)
+EASED = Reason('reduces the SLO violation', Cause.SLO_EASED)
+AVOIDED = Reason('avoids a forecast SLO violation',
                  Cause.FORECAST_AVOIDED)
-REDUCED = Reason('a forecast violation of an SLO is reduced',
+REDUCED = Reason('reduces a forecast SLO violation',
                  Cause.FORECAST_REDUCED)
 
 BEST = 6

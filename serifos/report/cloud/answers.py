@@ -42,7 +42,7 @@ def answers(seen: Outlook, short: Mapping[str, str],
     yield 'What cannot move, and why?', _stays(seen, short)
     yield 'Did the last plan work?', last
     if beware:
-        yield 'What speaks against these figures?', ' '.join(beware)
+        yield 'Which warnings are there?', ' '.join(beware)
 
 
 def _slow(seen: Outlook, short: Mapping[str, str]) -> str:
@@ -85,12 +85,12 @@ def _cost(seen: Outlook, short: Mapping[str, str]) -> str:
 
 
 def _stays(seen: Outlook, short: Mapping[str, str]) -> str:
-    said = [plan_tables.frozen(seen) or 'All load may be moved.']
+    said = [plan_tables.immovable(seen) or 'All load may be moved.']
     for each in seen.staying[:1]:
         said.append(
             f'On {short.get(each.pools[0], wording.pool(each.pools[0]))}, '
             f'such as {wording.volume(each.example, seen.shared_names)}: '
             f'{each.kind.text}'
-            + (f' (what changes it: {each.kind.mend})' if each.kind.mend
+            + (f' (to change this: {each.kind.mend})' if each.kind.mend
                else '') + '.')
     return ' '.join(said)

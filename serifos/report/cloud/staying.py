@@ -22,15 +22,15 @@ _KINDS, _TYPES = 12, 20
 def section(seen: Outlook,
             short: Mapping[str, str]) -> Iterable[page.Section]:
     """Frozen load by reason, and the refusals of the plan."""
-    if not seen.staying and not seen.frozen:
+    if not seen.staying and not seen.immovable:
         return
     charts = []
-    if seen.frozen:
-        charts.append(_frozen(seen.frozen))
+    if seen.immovable:
+        charts.append(_immovable(seen.immovable))
     more = len(seen.staying) - _KINDS
     yield page.Section(
         'What stays, and why', ' '.join(filter(None, [
-            plan_tables.frozen(seen),
+            plan_tables.immovable(seen),
             f'{wording.count(more, "rarer reason")} of volumes on slow pools '
             f'{"is" if more == 1 else "are"} left out of the table.'
             if more > 0 else ''])), charts,
@@ -39,7 +39,7 @@ def section(seen: Outlook,
         if seen.staying else [])
 
 
-def _frozen(held: Sequence[Staying]) -> str:
+def _immovable(held: Sequence[Staying]) -> str:
     most = sorted(held, key=lambda each: -each.share)
     scale = drawing.Scale(100.0)
 

@@ -36,7 +36,7 @@ def pool(seen: Outlook, name: str, heat: explaining.Heat | None,
         'window_s': seen.plan.window_s, 'hot_by': seen.hot_by,
         'busy': seen.hot_by == hot_by.BUSY,
         'volumes': its.volumes, 'active': its.active, 'seen_us': its.seen_us,
-        'frozen': its.frozen, **{
+        'immovable': its.immovable, **{
             when: {**dataclasses.asdict(side), 'broken': side.broken}
             for when, side in (('before', its.before), ('after', its.after))},
         'heat': None if heat is None else dataclasses.asdict(heat),

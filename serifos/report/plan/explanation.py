@@ -151,7 +151,7 @@ def _active(its: PoolOutlook) -> str:
 
 def _planned(its: PoolOutlook, seen: Outlook) -> Iterator[str]:
     """Its SLOs, what may not move, and what the plan does."""
-    yield (f'{_active(its)}; {100 * its.frozen:.0f} % of its load may not '
+    yield (f'{_active(its)}; {100 * its.immovable:.0f} % of its load may not '
            'be moved at all.')
     for number, how in ((its.before.violated, 'violated'),
                         (its.before.forecast, 'forecast to be violated')):

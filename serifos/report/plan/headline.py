@@ -166,7 +166,8 @@ def shortcomings(seen: Outlook, short: Mapping[str, str]
     unsure = [each for each in seen.relieved if each.within_interval]
     for each in unsure[:1]:
         assert each.before.expected is not None
-        more = (f' So it is of {wording.count(len(unsure) - 1, "other pool")}.'
+        more = (' The same applies to '
+                f'{wording.count(len(unsure) - 1, "other pool")}.'
                 if len(unsure) > 1 else '')
         yield (f'What {short[each.pool.name]} gains lies within the 90 % '
                'interval of its model, '

@@ -65,7 +65,7 @@ def of_pools(seen: outlook.Outlook, shown: Sequence[outlook.PoolOutlook]
     return table.Table(
         ('pool', 'volumes', 'seen', 'now', 'interval', 'after',
          *(column,) * bool(column), 'hot', 'violated', 'forecast',
-         'frozen', 'GiB free',
+         'immovable', 'GiB free',
          'after'),
         [_pool(each, seen.hot_by) for each in shown],
         textwrap.fill(
@@ -77,8 +77,8 @@ def of_pools(seen: outlook.Outlook, shown: Sequence[outlook.PoolOutlook]
             + ', or as its serifos_hot_ratio says' * any(
                 each.pool.hot_ratio is not None for each in shown)
             + '; violated: SLOs, as measured; forecast: other SLOs that are '
-            'predicted to be violated; frozen: part of its load that may not '
-            'be moved at all.',
+            'predicted to be violated; immovable: part of its load that may '
+            'not be moved at all.',
             wording.WIDTH))
 
 
@@ -109,7 +109,7 @@ def _pool(each: outlook.PoolOutlook, hot_by: str) -> tuple[object, ...]:
             _turn('yes' if was.hot else 'no', 'yes' if then.hot else 'no'),
             _turn(str(was.violated), str(then.violated)),
             _turn(str(was.forecast), str(then.forecast)),
-            table.percent(each.frozen, '.0f'),
+            table.percent(each.immovable, '.0f'),
             round(was.free_gib), round(then.free_gib))
 
 
@@ -192,7 +192,7 @@ def _why(move: Move) -> str:
 
 
 def stays(seen: outlook.Outlook, short: Mapping[str, str]) -> Iterator[str]:
-    """Why volumes stay, a line for each reason, and what is frozen."""
+    """Why volumes stay, a line for each reason, and what is immovable."""
     if seen.staying:
         yield table.as_text(of_staying(seen.staying[:_KINDS], short,
                                        seen.shared_names))
@@ -207,7 +207,7 @@ def of_staying(shown: Sequence[Staying], short: Mapping[str, str],
     :param shared: the names that several volumes have
     """
     return table.Table(
-        ('volumes', 'load', 'reason', 'pools', 'such as', 'what changes it'),
+        ('volumes', 'load', 'reason', 'pools', 'such as', 'to change this'),
         [(each.volumes, table.percent(each.share, '.0f'),
           wording.plain(each.kind.text, 200),
           wording.several([short.get(name, wording.pool(name))
@@ -218,12 +218,12 @@ def of_staying(shown: Sequence[Staying], short: Mapping[str, str],
         'load: their share of the outstanding I/Os of all volumes.')
 
 
-def frozen(seen: outlook.Outlook) -> str | None:
+def immovable(seen: outlook.Outlook) -> str | None:
     """How much of the load may not be moved at all, and why."""
-    if not seen.frozen:
+    if not seen.immovable:
         return None
-    share = sum(each.share for each in seen.frozen)
-    most = sorted(seen.frozen, key=lambda each: -each.share)
+    share = sum(each.share for each in seen.immovable)
+    most = sorted(seen.immovable, key=lambda each: -each.share)
     return (f'{100 * share:.0f} % of all load may not be moved at all: '
             + '; '.join(f'{100 * each.share:.0f} % '
                         f'({wording.count(each.volumes, "volume")}): '

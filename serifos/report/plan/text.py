@@ -30,7 +30,7 @@ def _lines(seen: Outlook, age_s: float | None,
     yield from wording.wrapped(headline.basis(seen))
     for title, sentences in (
             ('But', headline.shortcomings(seen, short)),
-            ('Beware', beware.warnings(seen, short, age_s, stale_s))):
+            ('Warning', beware.warnings(seen, short, age_s, stale_s))):
         for sentence in sentences:
             yield from wording.wrapped(sentence, f'{title}: ')
     for part in (plan_tables.pools(seen), plan_tables.moves(seen, short),
@@ -38,7 +38,7 @@ def _lines(seen: Outlook, age_s: float | None,
         lines = [*part]
         if lines:
             yield from ('', *lines)
-    held = plan_tables.frozen(seen)
+    held = plan_tables.immovable(seen)
     if held is not None:
         yield ''
         yield from wording.wrapped(held)

@@ -104,7 +104,7 @@ def _staying(part: Part, seen: Outlook, short: Mapping[str, str],
     elif part.why:
         kind = reasons.kind(part.why)
         yield (f'It may not be moved: {wording.plain(part.why, 300)}'
-               + (f' (what changes it: {kind.mend})' if kind.mend else '')
+               + (f' (to change this: {kind.mend})' if kind.mend else '')
                + '.')
     elif part.goals and part.goals[0].why is None:
         yield 'A plan now leaves it where it is, since other moves do more.'

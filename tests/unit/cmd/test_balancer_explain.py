@@ -163,7 +163,7 @@ class ExplainTest(case.DirectoryCase):
     @ddt.data(
         ({'movable': 'a snapshot holds it',
           'movable_code': 'snapshots'}, 'It may not be moved: a '
-         'snapshot holds it (what changes it: delete them: Cinder'),
+         'snapshot holds it (to change this: delete them: Cinder'),
         ({'workload': None}, 'Nothing is known of its activity.'),
         ({'workload': {'write_pct': 5, 'block_kib': 4, 'iodepth': 0}},
          'It is idle, so no move of it would make a pool faster.'),

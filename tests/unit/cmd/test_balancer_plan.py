@@ -78,7 +78,7 @@ class PlanTestCase(case.DirectoryCase):
             f'node1 {was:.3g} → {then:.3g} ms and '), first)
         self.assertIn('2 of 2 forecast SLO violations avoided, '
                       f'{gib:g} GiB copied in about ', first)
-        self.assertIn('Beware: The observation is ', out)
+        self.assertIn('Warning: The observation is ', out)
         for move in doc['moves']:
             self.assertIn(move['volume'], out)
         self.assertIn('snapshots hold it', out)
@@ -145,7 +145,7 @@ class PlanTestCase(case.DirectoryCase):
         code, out, _ = self._plan('--min-gain', '1', '--planner', 'bfd')
         self.assertEqual(0, code)
         self.assertIn('Nothing can be moved, though ', out)
-        self.assertIn('its move gains too little', out)
+        self.assertIn('its gain is below min_gain', out)
 
     def test_max_moves_bounds_a_plan_and_says_so(self):
         doc = self._doc('--planner', 'bfd', '--max-moves', '1')

@@ -108,7 +108,7 @@ class ApplyTest(Case):
         code, _, err = self.verb(
             balancer_apply.Apply, self.planned(), typed=typed)
         self.assertEqual(2, code)
-        self.assertIn('yes was not typed', err)
+        self.assertIn('type yes to continue', err)
         self.assertEqual([], self.cinder.asked)
 
     def test_a_plan_that_expired(self):

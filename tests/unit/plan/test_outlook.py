@@ -59,10 +59,10 @@ class OutlookTest(testtools.TestCase):
             [each.latencies_us[0] for each in seen.pools],
             sorted((each.latencies_us[0] for each in seen.pools),
                    reverse=True))
-        shares = sum(each.share for each in seen.frozen)
+        shares = sum(each.share for each in seen.immovable)
         self.assertTrue(0 <= shares <= 1 + 1e-9, shares)
-        self.assertEqual(shares > 0, any(each.frozen for each in seen.pools)
-                         or any(each.share > 0 for each in seen.frozen
+        self.assertEqual(shares > 0, any(each.immovable for each in seen.pools)
+                         or any(each.share > 0 for each in seen.immovable
                                 if each.example.pool == 'gone'))
 
     def test_what_moves_leaves_space(self):
@@ -100,14 +100,14 @@ class OutlookTest(testtools.TestCase):
             busy('w', 2, held('2 snapshots hold it')),
             busy('x', 1, 'Tuesday'))))
         slow, _ = seen.pools
-        self.assertEqual(0.75, slow.frozen)
+        self.assertEqual(0.75, slow.immovable)
         self.assertEqual(
             [('snapshots hold it', 2, 8 / 12, 'u', ('a',)),
              ('Tuesday', 1, 1 / 12, 'x', ('a',))],
             [(each.kind.text, each.volumes, each.share, each.example.id,
-              each.pools) for each in seen.frozen])
+              each.pools) for each in seen.immovable])
 
-    def test_what_no_other_pool_may_take_is_frozen(self):
+    def test_what_no_other_pool_may_take_is_immovable(self):
         bars = {
             'zone': ({'zone': 'y'}, {}),
             'backend': ({'backend_name': 'hdd'},
@@ -127,18 +127,20 @@ class OutlookTest(testtools.TestCase):
             seen = outlook(Cluster((a, b), (
                 volume('u', 'a', 64, **its),
                 volume('v', 'b', 1, different_pool=('x',)))))
-            frozen = [each for each in seen.frozen if each.example.id == 'u']
+            found = [each for each in seen.immovable
+                     if each.example.id == 'u']
             self.assertEqual(
                 ['no other device has a pool that is up and has a model'
                  if name == 'one device' else 'no other pool may take it'],
-                [each.reason for each in frozen], name)
+                [each.reason for each in found], name)
             self.assertEqual(1, next(
-                each.frozen for each in seen.pools if each.pool.name == 'a'))
+                each.immovable for each in seen.pools
+                if each.pool.name == 'a'))
 
     def test_a_pool_without_space_freezes_nothing(self):
         seen = outlook(Cluster((pool('a'), pool('b', free_gib=0)), (
             volume('u', 'a', 64), volume('v', 'a', 64))))
-        self.assertEqual((), seen.frozen)
+        self.assertEqual((), seen.immovable)
 
     def test_a_gain_may_be_an_error_of_the_model(self):
         cluster = Cluster((pool('a'), pool('b')), (
