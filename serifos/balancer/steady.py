@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a round plans with: the last observations and its own.
+"""Smooth recent observations before planning.
 
 What volumes do in the mean, corrected predictions, pools that stay hot, and
 SLOs that stay violated. Where days are planned for, pools are hot and

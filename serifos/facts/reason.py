@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Why a volume stays or moves: a sentence, and a code for programs.
+"""Reasons of refusals and moves: a sentence, and a code for programs.
 
 The sentence has names and figures in it, and may be worded anew at any
 release. The code says of which kind it is, and stays.
@@ -92,7 +92,7 @@ class Code(enum.StrEnum):
 
 
 class Cause(enum.StrEnum):
-    """Why moves are made, as plans write it."""
+    """The causes of moves, as plans write them."""
 
     HOT = 'hot'
     HOT_WITH_OTHERS = 'hot_with_others'

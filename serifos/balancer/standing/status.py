@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a balancer does at present, from its journal and settings."""
+"""The state of a balancer, from its journal and settings."""
 
 from __future__ import annotations
 

@@ -192,7 +192,7 @@ def _why(move: Move) -> str:
 
 
 def stays(seen: outlook.Outlook, short: Mapping[str, str]) -> Iterator[str]:
-    """Why volumes stay, a line for each reason, and what is immovable."""
+    """Refusals, a line for each reason, and the immovable load."""
     if seen.staying:
         yield table.as_text(of_staying(seen.staying[:_KINDS], short,
                                        seen.shared_names))
