@@ -22,10 +22,11 @@ from typing import Any
 
 from tests.functional import machine
 from tests.testbed import guest as testbed_guest
+from tests.testbed import layout
 from tests.testbed import machine as testbed_machine
 
 _HERE = pathlib.Path(__file__).parent
-_TESTBED = _HERE.parent / 'testbed' / 'inside'
+_TESTBED = layout.INSIDE
 ROOT = _HERE.parents[2]
 PROGRAMS = ('linux.uml', 'busybox', 'udevadm', 'lvcreate', 'fio', 'gcc')
 _BOOT_S = 60
