@@ -9,18 +9,18 @@ of :mod:`serifos.lab.regression.tree` simplifies.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from collections.abc import Sequence
 import dataclasses
-import functools
+import math
 from typing import Any
 from typing import TYPE_CHECKING
-
-from serifos.lab.regression import nearest as near
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
 _HALF = 0.5  # added to a distance, of which a weight is the reciprocal [1]_
+_STEPS = 16  # of a distance, in a distance of 1
 _ROWS_AT_ONCE = 512  # of distances to every run
 
 
@@ -52,30 +52,32 @@ class Neighbours:
                    tuple(map(float, about['units'])), (least, greatest),
                    tuple(tuple(map(float, run)) for run in about['runs']))
 
-    def corrected(self, x: near.Vector, found: float) -> float:
+    def corrected(self, x: Sequence[float], found: float) -> float:
         """Mean of what the nearest runs say, f + residual within bounds.
 
         Weighted by 1 / (d + 0.5), d in steps of 1/16; runs equally far as
         the last one share its weight. Where fewer than half of the nearest
         are near enough, f itself.
         """
-        met = near.search(self._tree, self.runs, self.units, x, self.nearest,
-                          self.furthest)
-        if 2 * len(met) < self.nearest:
+        far = [self._distance(x, run) for run in self.runs]
+        last = min(self.furthest, sorted(far)[self.nearest - 1])
+        nearer, met = (sum(d < last for d in far), sum(d <= last for d in far))
+        if 2 * met < self.nearest:
             return found
-        last = met[-1][0]
-        nearer = sum(d < last for d, _ in met)
-        share = min(1.0, (self.nearest - nearer) / (len(met) - nearer))
+        share = min(1.0, (self.nearest - nearer) / max(1, met - nearer))
         says = weights = 0.0
-        for d, run in met:
-            weight = (share if d == last else 1.0) / (d + _HALF)
-            says += weight * self._bound(found + self.runs[run][-1])
-            weights += weight
+        for d, run in zip(far, self.runs):
+            if d <= last:
+                weight = (share if d == last else 1.0) / (d + _HALF)
+                says += weight * self._bound(found + run[-1])
+                weights += weight
         return says / weights
 
-    @functools.cached_property
-    def _tree(self) -> list[near.Node]:
-        return near.tree(self.runs, self.units)
+    def _distance(self, x: Sequence[float], run: Sequence[float]) -> float:
+        total = 0.0  # not sum(), which rounds otherwise than numpy
+        for a, b, unit in zip(x, run, self.units):
+            total += min(1.0, abs(a - b) / unit)
+        return math.floor(total * _STEPS + _HALF) / _STEPS
 
     def _bound(self, estimate: float) -> float:
         least, greatest = self.between
@@ -108,10 +110,6 @@ class Neighbours:
         made = np.where(enough, (weights * says).cumsum(axis=1)[:, -1]
                         / np.where(enough, weights.cumsum(axis=1)[:, -1],
                                    1.0), found)
-        # where it matters which runs the search meets, and in which order
-        for i in np.flatnonzero((many > near.MOST) | (
-                self._outside(x, runs[:, :-1]) & (last[:, 0] >= 1))):
-            made[i] = self.corrected(x[i].tolist(), float(found[i]))
         return made
 
     def _weights(self, far: npt.NDArray[np.float64],
@@ -125,22 +123,13 @@ class Neighbours:
         return np.where(nearer, 1.0, np.where(ties, share, 0.0)) / (
             far + _HALF)
 
-    def _outside(self, x: npt.NDArray[np.float64],
-                 runs: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
-        """Whether an input is more than its unit away from a run."""
-        import numpy as np  # the scheduler, which has none, never calls this
-        away = np.maximum(x - runs.min(axis=0), runs.max(axis=0) - x)
-        outside: npt.NDArray[np.bool_] = (
-            away > np.array(self.units)).any(axis=1)
-        return outside
-
 
 def distances(x: npt.NDArray[np.float64], runs: npt.NDArray[np.float64],
-              units: near.Vector) -> npt.NDArray[np.float64]:
-    """:func:`.nearest.distance` of float[n, inputs] and float[m, …]."""
+              units: Sequence[float]) -> npt.NDArray[np.float64]:
+    """Distances of float[n, inputs] from float[m, inputs + …]: float[n, m]."""
     import numpy as np  # the scheduler, which has none, never calls this
     far = np.zeros((len(x), len(runs)))
     for column, unit in enumerate(units):
         far += np.minimum(1.0, abs(x[:, column, None] - runs[:, column])
                           / unit)
-    return np.floor(far * near.STEPS + _HALF) / near.STEPS
+    return np.floor(far * _STEPS + _HALF) / _STEPS

