@@ -22,8 +22,8 @@ from serifos import errors
 from serifos.facts import clock_skew
 from serifos.facts.journal import Entry
 from serifos.facts.pool_errors import Hours
-from serifos.report.cloud import cloud_page
-from serifos.report.cloud import past
+from serifos.report import cloud_charts
+from serifos.report import cloud_page
 
 STALE_INTERVALS = 3.0
 """Intervals of [balancer] after which an observation is old."""
@@ -62,7 +62,8 @@ def text(conf: cfg.ConfigOpts, planned: Planned, now: float,
 def _hours(conf: cfg.ConfigOpts, now: float,
            say: Callable[[str], None]) -> Hours:
     try:
-        return histories.achieved(conf).kept.hours(now - past.DAY_S, now)
+        return histories.achieved(conf).kept.hours(
+            now - cloud_charts.DAY_S, now)
     except errors.SerifosError as exc:
         say(f'The last day is left out: {exc}')
         return {}
