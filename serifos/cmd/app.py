@@ -28,7 +28,7 @@ from serifos import conf
 from serifos.conf import files
 from serifos import errors
 from serifos.files import atomic
-from serifos.report.plan import wording
+from serifos.report import wording
 
 # futurist, which tooz needs, still looks for eventlet where that is.
 warnings.filterwarnings('ignore', message='\nEventlet is deprecated')

@@ -9,7 +9,7 @@ from typing import Any
 
 from cliff import columns
 
-from serifos.report.plan import wording
+from serifos.report import wording
 
 _NAME, _TEXT = 30, 42  # together the width of a terminal of 80 columns
 

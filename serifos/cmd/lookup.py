@@ -10,7 +10,7 @@ from serifos.facts.cluster import Cluster
 from serifos.facts.cluster import Pool
 from serifos.facts.cluster import Volume
 from serifos.facts import names
-from serifos.report.plan import wording
+from serifos.report import wording
 
 _PREFIX, _SHOWN = 4, 5
 

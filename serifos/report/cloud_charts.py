@@ -19,9 +19,9 @@ from serifos.plan.outlook.outlook import PoolOutlook
 from serifos.plan.plan import Move
 from serifos.report import charts
 from serifos.report import page
-from serifos.report.plan import plan_tables
-from serifos.report.plan import wording
+from serifos.report import plan_text
 from serifos.report import table
+from serifos.report import wording
 
 DAY_S = 24 * pool_errors.HOUR_S
 
@@ -42,7 +42,7 @@ _DEEP = 110.0
 
 def latencies(seen: Outlook, short: Mapping[str, str]) -> page.Section:
     """The pools, the slowest first: a drawing, and a table of all."""
-    shown = [each for each in plan_tables.chosen(seen) if each.planned]
+    shown = [each for each in plan_text.chosen(seen) if each.planned]
     scale = charts.Scale.to(
         us for each in shown for side in (each.before, each.after)
         for us in (side.latency_us, each.seen_us,
@@ -54,7 +54,7 @@ def latencies(seen: Outlook, short: Mapping[str, str]) -> page.Section:
             'details', charts.element('summary', wording.count(
                 len(shown) - _OPEN, 'more pool') + ', drawn'),
             _pools(shown[_OPEN:], short, scale)))
-    every = plan_tables.of_pools(seen, seen.pools[:_ROWS])
+    every = plan_text.of_pools(seen, seen.pools[:_ROWS])
     more = len(seen.pools) - len(shown)
     return page.Section(
         'Pools by latency', f'{wording.count(len(seen.pools), "pool")}, the '
@@ -155,7 +155,7 @@ def moves(seen: Outlook, short: Mapping[str, str]
     if more:
         notes.append(f'{wording.count(more, "move")} between other pools '
                      f'{"is" if more == 1 else "are"} not drawn.')
-    listed = plan_tables.of_moves(seen, short)
+    listed = plan_text.of_moves(seen, short)
     if len(listed.rows) < len(every):
         notes.append(f'The table has the {len(listed.rows)} that gain most; '
                      'all are in serifos-balancer plan -f json.')

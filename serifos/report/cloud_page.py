@@ -19,13 +19,12 @@ from serifos.plan.outlook.staying import Staying
 from serifos.plan.outlook import type_slos
 from serifos.report import charts
 from serifos.report import cloud_charts
+from serifos.report import explanation
 from serifos.report import page
-from serifos.report.plan import beware
-from serifos.report.plan import explanation
-from serifos.report.plan import headline
-from serifos.report.plan import plan_tables
-from serifos.report.plan import wording
+from serifos.report import plan_sentences
+from serifos.report import plan_text
 from serifos.report import table
+from serifos.report import wording
 
 _VOLUMES = 8
 _NAMED = 3
@@ -86,7 +85,7 @@ def render(facts: Facts) -> str:
         f'{wording.count(len(facts.cluster.pools), "pool")}, '
         f'{wording.count(len(facts.cluster.volumes), "volume")}, observed at '
         f'{facts.cluster.observed_at or "an unknown time"}. '
-        f'{headline.basis(seen)}',
+        f'{plan_sentences.basis(seen)}',
         [cloud_charts.latencies(seen, short),
          *_why(facts, short),
          *cloud_charts.moves(seen, short),
@@ -96,11 +95,11 @@ def render(facts: Facts) -> str:
              [*facts.explained, *order, *slowest])), short, facts.at),
          cloud_charts.achieved(facts.entries, short, names),
          *facts.doing],
-        verdict=headline.headline(seen, short),
+        verdict=plan_sentences.headline(seen, short),
         answers=[*_answers(
             seen, short, {name: its.parts
                           for name, its in facts.explained.items()},
-            facts.mode, facts.last, [*beware.warnings(
+            facts.mode, facts.last, [*plan_sentences.warnings(
                 seen, short, facts.age_s, facts.stale_s)])])
 
 
@@ -115,13 +114,13 @@ def _why(facts: Facts, short: Mapping[str, str]) -> list[page.Section]:
 
 def _answers(seen: Outlook, short: Mapping[str, str],
              why: Mapping[str, Sequence[Part]], mode: str,
-             last: str, beware: Sequence[str]) -> Iterator[tuple[str, str]]:
+             last: str, warnings: Sequence[str]) -> Iterator[tuple[str, str]]:
     """(question, answer) each.
 
     :param why: the active volumes of the slowest pools
     :param mode: what is done about a plan
     :param last: what became of the last plan
-    :param beware: what the figures are to be distrusted for
+    :param warnings: why the figures may mislead, sentences
     """
     if seen.unexplained is not None:
         yield 'Do the pools fit their models?', seen.unexplained
@@ -135,15 +134,15 @@ def _answers(seen: Outlook, short: Mapping[str, str],
     yield 'What does it cost?', _cost(seen, short)
     yield 'What cannot move, and why?', _stays(seen, short)
     yield 'Did the last plan work?', last
-    if beware:
-        yield 'Which warnings are there?', ' '.join(beware)
+    if warnings:
+        yield 'Which warnings are there?', ' '.join(warnings)
 
 
 def _slow(seen: Outlook, short: Mapping[str, str]) -> str:
     planned = [each for each in seen.pools if each.planned]
     if not planned:
         return 'Nothing is known of it: no pool has a model.'
-    said = headline.trouble(seen)
+    said = plan_sentences.trouble(seen)
     hot = [each for each in planned if each.before.hot] or planned[:1]
     shows = wording.several([f'{short[each.pool.name]} shows '
                              f'{wording.ms(each.before.latency_us)} ms'
@@ -174,12 +173,12 @@ def _moved(seen: Outlook, short: Mapping[str, str], mode: str) -> str:
 def _cost(seen: Outlook, short: Mapping[str, str]) -> str:
     if not seen.plan.moves:
         return 'Nothing.'
-    return ' '.join([headline.price(seen),
-                     *headline.shortcomings(seen, short)])
+    return ' '.join([plan_sentences.price(seen),
+                     *plan_sentences.shortcomings(seen, short)])
 
 
 def _stays(seen: Outlook, short: Mapping[str, str]) -> str:
-    said = [plan_tables.immovable(seen) or 'All load may be moved.']
+    said = [plan_text.immovable(seen) or 'All load may be moved.']
     for each in seen.staying[:1]:
         said.append(
             f'On {short.get(each.pools[0], wording.pool(each.pools[0]))}, '
@@ -201,12 +200,12 @@ def _staying(seen: Outlook,
     more = len(seen.staying) - _KINDS
     yield page.Section(
         'What stays, and why', ' '.join(filter(None, [
-            plan_tables.immovable(seen),
+            plan_text.immovable(seen),
             f'{wording.count(more, "rarer reason")} of volumes on slow pools '
             f'{"is" if more == 1 else "are"} left out of the table.'
             if more > 0 else ''])), drawn,
-        [plan_tables.of_staying(seen.staying[:_KINDS], short,
-                                seen.shared_names)]
+        [plan_text.of_staying(seen.staying[:_KINDS], short,
+                              seen.shared_names)]
         if seen.staying else [])
 
 

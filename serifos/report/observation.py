@@ -7,8 +7,8 @@ import collections
 from collections.abc import Iterator
 
 from serifos.facts.cluster import Cluster
-from serifos.report.plan import wording
 from serifos.report import table
+from serifos.report import wording
 
 _SHOWN = 20
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from serifos.model.model import Model
 from serifos.model import verdict
-from serifos.report.plan import wording
+from serifos.report import wording
 
 _INPUTS = {'write_pct': '% writes', 'block_kib': 'KiB a request',
            'iodepth': 'requests outstanding for each workload',

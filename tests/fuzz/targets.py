@@ -37,8 +37,7 @@ from serifos.plan import problem
 from serifos.plan import relieve
 from serifos.plan import state
 from serifos.report import observation
-from serifos.report.plan import steps
-from serifos.report.plan import text as people
+from serifos.report import plan_text
 from serifos.report import verdict as judged
 from tests.fuzz import arguments
 from tests.fuzz import audits
@@ -138,7 +137,7 @@ def _cluster(data: bytes) -> None:
         plan = planner(cluster, them, limits.Limits())
         first = state.State.of(problem.Problem.of(
             cluster, them, limits.Limits()))
-        people.text(outlook.of(
+        plan_text.text(outlook.of(
             plan, first, outlook.carried_out(first, plan), {}, {}), None,
             900.0).encode()
         json.dumps(plan.to_json(), allow_nan=False).encode()
@@ -147,7 +146,7 @@ def _cluster(data: bytes) -> None:
 def _plan(data: bytes) -> None:
     plan = documents.read_plan(files.file_of(data))
     json.dumps(plan.to_json(), allow_nan=False).encode()
-    steps.text(plan.moves).encode()
+    plan_text.of_steps(plan.moves).encode()
 
 
 def _tune(data: bytes) -> None:

@@ -29,8 +29,7 @@ from serifos.plan import evacuate
 from serifos.plan.plan import Move
 from serifos.plan import text
 from serifos.plan import usable
-from serifos.report.plan import steps
-from serifos.report.plan import text as report
+from serifos.report import plan_text
 
 
 class Acting(verb.Asks):
@@ -122,7 +121,7 @@ class Apply(Acting):
             unexplained = text.unexplained(seen.cluster.pools)
             if unexplained is not None:
                 print(unexplained)
-            print(steps.text(moves))
+            print(plan_text.of_steps(moves))
             self.confirm(f'Migrate {text.volumes(len(moves))}?', parsed_args)
             with self.gently():
                 self.carry_out(balancer, moves, plan.id, seen)
@@ -160,7 +159,7 @@ class Evacuate(Acting):
             if slots is not None:
                 plan = dataclasses.replace(
                     plan, window_s=balancer.settings.history_s)
-            print(report.text(outlook.outlook(
+            print(plan_text.text(outlook.outlook(
                 plan, seen.cluster, limits, seen.models, slots), 0.0,
                 math.inf), end='')
             for refusal in plan.refused:

@@ -18,9 +18,7 @@ from serifos.cmd import output
 from serifos.facts.cluster import Pool
 from serifos.facts.cluster import Volume
 from serifos.plan.outlook import explaining
-from serifos.report.plan import explained
-from serifos.report.plan import explanation
-from serifos.report.plan import volume
+from serifos.report import explanation
 
 
 class Explain(app.Fails, command.Command):
@@ -55,9 +53,9 @@ class Explain(app.Fails, command.Command):
         document = _document(found, judged)
         output.write(parsed_args, document)
         output.show(parsed_args, document, lambda: of(found, judged), *(
-            (document['goals'], explained.GOALS)
+            (document['goals'], explanation.GOALS)
             if isinstance(found, Volume)
-            else (document['active_volumes'], explained.VOLUMES)))
+            else (document['active_volumes'], explanation.VOLUMES)))
 
 
 def of(found: Pool | Volume, judged: judging.Judged) -> str:
@@ -67,7 +65,7 @@ def of(found: Pool | Volume, judged: judging.Judged) -> str:
     """
     seen, state = judged.seen, judged.state
     if isinstance(found, Volume):
-        return volume.text(seen, explaining.part(state, found.id))
+        return explanation.volume(seen, explaining.part(state, found.id))
     return explanation.pool(seen, found.name,
                             explaining.heat(state, found.name),
                             explaining.parts(state, found.name))
@@ -78,7 +76,8 @@ def _document(found: Pool | Volume,
     """The same for programs."""
     seen, state = judged.seen, judged.state
     if isinstance(found, Volume):
-        return explained.volume(seen, explaining.part(state, found.id))
-    return explained.pool(seen, found.name,
-                          explaining.heat(state, found.name),
-                          explaining.parts(state, found.name))
+        return explanation.volume_document(
+            seen, explaining.part(state, found.id))
+    return explanation.pool_document(seen, found.name,
+                                     explaining.heat(state, found.name),
+                                     explaining.parts(state, found.name))

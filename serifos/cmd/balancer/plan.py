@@ -24,7 +24,7 @@ from serifos.facts import hot_by
 from serifos.facts import times
 from serifos.files import documents
 from serifos.plan.plan import Move
-from serifos.report.plan import text
+from serifos.report import plan_text
 
 
 class Plan(app.Fails, command.Command):
@@ -104,7 +104,7 @@ class Plan(app.Fails, command.Command):
         document = plan.to_json()
 
         def told() -> str:
-            return text.text(judged.seen, *_age(cluster, conf)) + (
+            return plan_text.text(judged.seen, *_age(cluster, conf)) + (
                 '' if why is None else '\n' + explain.of(why, judged))
 
         output.show(parsed_args, document, told, document['moves'],

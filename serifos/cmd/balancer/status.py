@@ -27,8 +27,8 @@ from serifos.facts.cluster import Cluster
 from serifos.facts.journal import Entry
 from serifos.facts.journal import Leader
 from serifos.facts import times
-from serifos.report.plan import wording
 from serifos.report import table
+from serifos.report import wording
 
 
 class _Looks(verb.Verb):

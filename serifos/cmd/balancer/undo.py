@@ -22,8 +22,8 @@ from serifos.facts import times
 from serifos.files import documents
 from serifos.plan.plan import Move
 from serifos.plan import undo
-from serifos.report.plan import text
-from serifos.report.plan import wording
+from serifos.report import plan_text
+from serifos.report import wording
 
 
 class Undo(verb.Verb):
@@ -74,7 +74,7 @@ class Undo(verb.Verb):
         if parsed_args.out:
             documents.write_plan(parsed_args.out, plan)
         document = plan.to_json()
-        output.show(parsed_args, document, lambda: text.text(
+        output.show(parsed_args, document, lambda: plan_text.text(
             outlook.outlook(plan, cluster, limits, models, slots),
             now - times.parse(cluster.observed_at), 3 * settings.interval_s
             ) + ''.join(f'{wording.name(each.volume)} stays: {each.reason}\n'

@@ -20,8 +20,8 @@ from serifos.cmd.console.rows import Rows
 from serifos.cmd.console import words
 from serifos.facts.cluster import Volume
 from serifos.plan.outlook.outlook import PoolOutlook
-from serifos.report.plan import wording
 from serifos.report import table
+from serifos.report import wording
 
 _ROWS = 20
 """Of each table, where there is no terminal that they have to fit."""

@@ -17,7 +17,7 @@ import os
 from rich import cells
 from rich.text import Text
 
-from serifos.report.plan import wording
+from serifos.report import wording
 
 _GAP = '  '
 _LEAST = 6

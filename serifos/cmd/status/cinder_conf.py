@@ -20,7 +20,7 @@ from serifos.conf import scheduler
 from serifos.conf import values
 from serifos import errors
 from serifos.files import atomic
-from serifos.report.plan import wording
+from serifos.report import wording
 
 OPT = cfg.MultiStrOpt(
     'cinder-conf', default=[], metavar='PATH',

@@ -11,7 +11,7 @@ from serifos.lab.accuracy import runs
 from serifos.model.verdict import GOOD
 from serifos.model.verdict import headline
 from serifos.model.verdict import percent
-from serifos.report.plan import wording
+from serifos.report import wording
 
 
 def verdict(scores: groups.Scores) -> str:

@@ -10,7 +10,7 @@ from serifos.lab.backtest import backtest_tables
 from serifos.lab.backtest.tally import Score
 from serifos.report import charts
 from serifos.report import page
-from serifos.report.plan import wording
+from serifos.report import wording
 
 _COLOURS = charts.SERIES
 _MS = 1e3

@@ -17,9 +17,9 @@ from serifos.model.model import Model
 from serifos.model.queueing import predict as queueing
 from serifos.report import charts
 from serifos.report import page
-from serifos.report.plan import wording
 from serifos.report import table
 from serifos.report import verdict
+from serifos.report import wording
 
 _COLOURS = dict(zip(queueing.CLASSES, (
     charts.BLUE, charts.GREEN, charts.RED, charts.PURPLE), strict=True))

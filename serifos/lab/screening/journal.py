@@ -21,7 +21,7 @@ from serifos.files import atomic
 from serifos.files import jsonl
 from serifos.lab.screening.levels import Levels
 from serifos.lab.screening import parameters
-from serifos.report.plan import wording
+from serifos.report import wording
 
 SCHEMA = 'serifos-screening/1'
 

@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from serifos.lab.screening import effects
-from serifos.report.plan import wording
 from serifos.report import table
+from serifos.report import wording
 
 _HALF = 0.5
 

@@ -11,7 +11,7 @@ from serifos.lab.sim import sim_tables
 from serifos.lab.sim import summary
 from serifos.report import charts
 from serifos.report import page
-from serifos.report.plan import wording
+from serifos.report import wording
 
 _PLACEMENTS = (scenario.CAPACITY, *scenario.NAMES)
 _COLOURS = (charts.GREY, charts.PURPLE, charts.BROWN, charts.BLUE,

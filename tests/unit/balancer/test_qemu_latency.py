@@ -7,7 +7,7 @@ from serifos.balancer import outlook
 from serifos.balancer import planning
 from serifos.files import documents
 from serifos.report import observation
-from serifos.report.plan import text as report
+from serifos.report import plan_text
 from tests.unit.balancer import cloud
 
 
@@ -24,7 +24,7 @@ class QemuLatencyTest(cloud.Case):
 
     def shown(self, plan, seen):
         """A plan for an observation as its reader sees it."""
-        return report.text(outlook.outlook(
+        return plan_text.text(outlook.outlook(
             plan, seen, self.settings.limits, planning.models(
                 seen, self.settings.models_dir, self.fail)), 0.0, 900.0)
 

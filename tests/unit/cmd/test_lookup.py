@@ -5,7 +5,7 @@ import testtools
 from serifos.cmd import lookup
 from serifos import errors
 from serifos.facts import cluster
-from serifos.report.plan import wording
+from serifos.report import wording
 
 CLUSTER = cluster.Cluster(
     (cluster.Pool('n1@s#s'), cluster.Pool('n2@s#s'), cluster.Pool('n2@t#t')),

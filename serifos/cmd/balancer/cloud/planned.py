@@ -19,7 +19,7 @@ from serifos.plan.outlook import type_slos
 from serifos.plan.plan import Plan
 from serifos.plan import summary
 from serifos.report import cloud_page
-from serifos.report.plan import wording
+from serifos.report import wording
 
 _EXPLAINED = 3
 

@@ -15,8 +15,8 @@ from serifos.facts.cluster import Cluster
 from serifos.facts.journal import Entry
 from serifos.facts.journal import Leader
 from serifos.report import page
-from serifos.report.plan import wording
 from serifos.report import table
+from serifos.report import wording
 
 _MOVES, _PLANS, _SAID = 20, 10, 3
 

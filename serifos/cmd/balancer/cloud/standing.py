@@ -16,8 +16,8 @@ from serifos.cmd.console import words
 from serifos.facts.cluster import Cluster
 from serifos.facts import journal
 from serifos.facts import times
-from serifos.report.plan import wording
 from serifos.report import table
+from serifos.report import wording
 
 _MODES = {'advise': 'advise: nothing moves',
           'approve': 'approve: what is approved moves', 'auto': 'auto'}

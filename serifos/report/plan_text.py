@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A plan as tables: pools, moves, what stays and why."""
+"""A plan as text for a terminal: sentences, and tables of its parts."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ from serifos.facts.reason import Cause
 from serifos.plan.outlook import outlook
 from serifos.plan.outlook.staying import Staying
 from serifos.plan.plan import Move
-from serifos.report.plan import wording
+from serifos.report import plan_sentences
 from serifos.report import table
+from serifos.report import wording
 
 ALL, SLOWEST, MOST = 40, 10, 30
 """Clouds of so many pools are shown whole; of larger ones the slowest pools
@@ -39,6 +40,38 @@ _FIGURES = {
 what stands below the table."""
 
 _ALWAYS = 7  # columns
+
+
+def text(seen: outlook.Outlook, age_s: float | None, stale_s: float) -> str:
+    """Headline, shortcomings, warnings, pools, moves, and what stays.
+
+    :param age_s: of the observation; None where it does not say
+    :param stale_s: from which on that is told
+    """
+    return wording.lines(_lines(seen, age_s, stale_s))
+
+
+def _lines(seen: outlook.Outlook, age_s: float | None,
+           stale_s: float) -> Iterator[str]:
+    short = wording.pools(each.pool.name for each in seen.pools)
+    if seen.unexplained is not None:
+        yield from wording.wrapped(seen.unexplained)
+    yield from wording.wrapped(plan_sentences.headline(seen, short))
+    yield from wording.wrapped(plan_sentences.basis(seen))
+    for title, sentences in (
+            ('But', plan_sentences.shortcomings(seen, short)),
+            ('Warning', plan_sentences.warnings(seen, short, age_s, stale_s))):
+        for sentence in sentences:
+            yield from wording.wrapped(sentence, f'{title}: ')
+    for part in (pools(seen), moves(seen, short),
+                 stays(seen, short)):
+        lines = [*part]
+        if lines:
+            yield from ('', *lines)
+    held = immovable(seen)
+    if held is not None:
+        yield ''
+        yield from wording.wrapped(held)
 
 
 def pools(seen: outlook.Outlook) -> Iterator[str]:
@@ -229,3 +262,28 @@ def immovable(seen: outlook.Outlook) -> str | None:
                         f'({wording.count(each.volumes, "volume")}): '
                         + each.kind.text for each in most[:_HELD])
             + ('; and more' if len(most) > _HELD else '') + '.')
+
+
+def of_steps(steps: Sequence[Move]) -> str:
+    """Moves only."""
+    qemu = any(move.qemu_us is not None for move in steps)
+    return table.as_text(table.Table(
+        ('volume', 'from', 'to', 'GiB', 'min', *['now, QEMU, ms'] * qemu,
+         'source, ms', 'target, ms', 'why'),
+        [(move.volume, move.source, move.target, float(move.size_gib),
+          None if move.copy_s is None else move.copy_s / 60,
+          *[f'{wording.ms(move.volume_us)}, {wording.ms(move.qemu_us)}']
+          * qemu,
+          _step(move.source_before_us, move.source_during_us,
+                move.source_after_us),
+          _step(move.target_before_us, move.target_during_us,
+                move.target_after_us), move.reason)
+         for move in steps],
+        'Moves; ms: before, (while it is copied), after.'))
+
+
+def _step(before_us: float | None, during_us: float | None,
+          after_us: float | None) -> str:
+    """Before, while the volume is copied where that is known, and after."""
+    during = '' if during_us is None else f' → ({wording.ms(during_us)})'
+    return f'{wording.ms(before_us)}{during} → {wording.ms(after_us)}'

@@ -13,9 +13,8 @@ from serifos.facts import reason
 from serifos.facts.workload import Workload
 from serifos.plan.limits import Limits
 from serifos.plan import relieve
-from serifos.report.plan import plan_tables
-from serifos.report.plan import text
-from serifos.report.plan import wording
+from serifos.report import plan_text
+from serifos.report import wording
 from tests.unit.plan import clusters
 from tests.unit.plan.clusters import pool
 from tests.unit.plan.clusters import volume
@@ -33,7 +32,7 @@ def seen(pools, volumes, limits=Limits()):
 
 
 def said(*cloud, age_s=0.0, **more):
-    return text.text(seen(*cloud, **more), age_s, 900.0)
+    return plan_text.text(seen(*cloud, **more), age_s, 900.0)
 
 
 def _words(found):
@@ -87,7 +86,7 @@ class HeadlineTest(testtools.TestCase):
         self.assertIn(
             'What stor1 gains lies within the 90 % interval of its model, '
             '0.512 to 2.05 ms now: it may not be seen.',
-            _words(text.text(found, 0.0, 900.0)))
+            _words(plan_text.text(found, 0.0, 900.0)))
 
     def test_a_mean_that_rises_and_a_slowest_pool_that_stays(self):
         fast = pool('stor1@s#s'), pool('stor2@s#s', 'slow')
@@ -123,7 +122,7 @@ class WarningsTest(testtools.TestCase):
         narrow = dataclasses.replace(clusters.MODELS['flat'], range={
             **clusters.WIDE, 'block_kib': (4, 32)})
         cluster = Cluster(POOLS, HOT)
-        found = _words(text.text(outlook.outlook(
+        found = _words(plan_text.text(outlook.outlook(
             clusters.planned(relieve, cluster, Limits()), cluster,
             Limits(), {'flat': narrow}), 0.0, 900.0))
         self.assertIn('2 pools of 2 are loaded beyond what the models were '
@@ -188,7 +187,7 @@ class TablesTest(testtools.TestCase):
             each, name=f'db{i}', project_id='0123456789abcdef',
             volume_type='gold', server='web1') for i, each in enumerate(HOT)]
         found = seen(POOLS, owned)
-        line, = [line for line in text.text(found, 0.0, 900.0).split('\n')
+        line, = [line for line in plan_text.text(found, 0.0, 900.0).split('\n')
                  if 'stor1 1.28 → 0.64' in line and 'GiB copied' not in line]
         for word in ('db', ' 50 ', '8.33', 'stor2 0 → 0.64', '-50 %', 'gold',
                      'web1', '0123456789abcdef', found.plan.moves[0].volume):
@@ -206,23 +205,23 @@ class TablesTest(testtools.TestCase):
         pools = [pool(f'stor{i}@s#s') for i in range(1, 101)]
         rest = [volume(f'w{i}', f'stor{i}@s#s', 4) for i in range(3, 101)]
         found = seen(pools, [*HOT, *rest])
-        shown = [each.pool.name for each in plan_tables.chosen(found)]
-        self.assertLessEqual(len(shown), plan_tables.MOST)
+        shown = [each.pool.name for each in plan_text.chosen(found)]
+        self.assertLessEqual(len(shown), plan_text.MOST)
         self.assertLessEqual({'stor1@s#s', 'stor2@s#s'}, {*shown})
         self.assertIn(
             f'and {100 - len(shown)} other pools, 0 of them touched by the '
             'plan; at most 0.04 ms now, 0.04 after.',
-            _words(text.text(found, 0.0, 900.0)))
-        few = seen(pools[:plan_tables.ALL],
-                   [*HOT, *rest[:plan_tables.ALL - 2]])
-        self.assertEqual([*few.pools], plan_tables.chosen(few))
+            _words(plan_text.text(found, 0.0, 900.0)))
+        few = seen(pools[:plan_text.ALL],
+                   [*HOT, *rest[:plan_text.ALL - 2]])
+        self.assertEqual([*few.pools], plan_text.chosen(few))
 
     def test_many_moves_are_cut_to_those_that_gain_most(self):
         pools = [pool(f'stor{i}@s#s') for i in range(60)]
         volumes = [volume(f'{name}{i}', f'stor{i}@s#s', 16 + i)
                    for i, name in itertools.product(range(30), 'uv')]
         found = seen(pools, volumes)
-        shown = text.text(found, 0.0, 900.0)
+        shown = plan_text.text(found, 0.0, 900.0)
         more = len(found.plan.moves) - 20
         self.assertGreater(more, 0)
         self.assertIn(f'and {more} more, all of them in -f json', shown)
