@@ -21,7 +21,7 @@ from oslo_log import log
 from serifos.balancer.achieved import moves as followed
 from serifos.balancer.achieved.pools import Achieved
 from serifos.balancer import approved
-from serifos.balancer import deciding
+from serifos.balancer import decide
 from serifos.balancer import join
 from serifos.balancer.moving import act
 from serifos.balancer.moving import batch
@@ -30,7 +30,6 @@ from serifos.balancer import observer
 from serifos.balancer.outcome import Outcome
 from serifos.balancer.pace import at_learnt_rates
 from serifos.balancer.pace import Pace
-from serifos.balancer import past
 from serifos.balancer import planning
 from serifos.balancer.plans import Plans
 from serifos.balancer.recorder import Recorder
@@ -41,7 +40,6 @@ from serifos.balancer.recovery import recover
 from serifos.balancer import requests
 from serifos.balancer.settings import BalancerSettings
 from serifos.balancer import space
-from serifos.balancer import steady
 from serifos import errors
 from serifos.facts import activity
 from serifos.facts.history import History
@@ -192,11 +190,11 @@ class Balancer:
         if hindrances:
             return None
         settings = self.settings
-        stable = steady.steady(seen, self.limits(), self.recent, self.clock(),
+        stable = decide.steady(seen, self.limits(), self.recent, self.clock(),
                                self.slots(seen), settings.mend_at_once)
         cluster = settings.planned(stable.cluster)
         plan = planning.issued(
-            deciding.plan(settings, cluster, stable, seen.models),
+            decide.plan(settings, cluster, stable, seen.models),
             self.clock(), settings.plan_ttl_s)
         LOG.info('The worst predicted latency is %.4g ms; %s moves %s, '
                  'then it is %.4g ms.', plan.max_us.before / 1e3,
@@ -260,7 +258,7 @@ class Balancer:
 
         :raises SerifosError: where the history cannot be read
         """
-        return past.slots(self.history, join.places(
+        return decide.slots(self.history, join.places(
             seen.inventory, last_moves(self.entries())), self.clock(),
             self.settings)
 

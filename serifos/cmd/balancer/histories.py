@@ -10,8 +10,8 @@ import time
 from oslo_config import cfg
 
 from serifos.balancer.achieved.pools import Achieved
+from serifos.balancer import decide
 from serifos.balancer import join
-from serifos.balancer import past
 from serifos.balancer.recorder import Recorder
 from serifos.balancer import space
 from serifos.cmd.balancer import adapters
@@ -155,8 +155,8 @@ def slots(conf: cfg.ConfigOpts, cluster: Cluster,
     try:
         with owners.as_owner(settings.state_dir):
             kept = read(conf)
-            return past.slots(kept, _places(conf, kept, cluster),
-                              observed_at(cluster), settings)
+            return decide.slots(kept, _places(conf, kept, cluster),
+                                observed_at(cluster), settings)
     except errors.SerifosError as exc:
         say(f'The days before are left out: {exc}')
         return None

@@ -11,11 +11,10 @@ import time
 
 from oslo_config import cfg
 
-from serifos.balancer import deciding
+from serifos.balancer import decide
 from serifos.balancer import outlook
 from serifos.balancer import pace
 from serifos.balancer import planning
-from serifos.balancer import steady
 from serifos.cmd.balancer import adapters
 from serifos.cmd.balancer import histories
 from serifos.database import journal
@@ -94,9 +93,9 @@ def judged(conf: cfg.ConfigOpts, cluster: Cluster,
         return Judged(planning.plan(planner, cluster, limits, models),
                       cluster, limits, models, None)
     slots = histories.slots(conf, cluster, say)
-    once = steady.once(cluster, limits, models, slots,
+    once = decide.once(cluster, limits, models, slots,
                        settings.mend_at_once)
-    plan = deciding.plan(settings, cluster, once, models)
+    plan = decide.plan(settings, cluster, once, models)
     if slots is not None and not plan.window_s:
         say('SLOs are violated at present, and restored first; the days '
             'before are planned by once these are kept.')

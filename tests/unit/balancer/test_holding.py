@@ -11,9 +11,8 @@ from hypothesis import strategies
 import numpy as np
 import testtools
 
-from serifos.balancer import deciding
+from serifos.balancer import decide
 from serifos.balancer import observer
-from serifos.balancer import steady
 from serifos.facts import activity
 from serifos.facts.cluster import Cluster
 from serifos.facts.cluster import Volume
@@ -83,11 +82,11 @@ class _Rounds:
             seen = observer.Observation(
                 Inventory((), (), ()), NOTHING, self.cluster(hour),
                 clusters.MODELS, NOTHING)
-            stable = steady.steady(
+            stable = decide.steady(
                 seen, Limits(), latest, 3600.0 * hour,
                 history and self.settings.demand.of(history))
-            plan = deciding.plan(self.settings, stable.cluster, stable,
-                                 clusters.MODELS)
+            plan = decide.plan(self.settings, stable.cluster, stable,
+                               clusters.MODELS)
             for move in plan.moves[:2]:
                 self.moved[move.volume].append((hour, move.source))
                 self.home[move.volume] = move.target

@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 import testtools
 
-from serifos.balancer import past
+from serifos.balancer import decide
 from serifos.facts import activity
 from serifos.plan.loads.demand import Demand
 from tests.fakes import history
@@ -31,7 +31,7 @@ class PastTestCase(testtools.TestCase):
             for busy, name in enumerate('uvw', 1)})
 
     def slots(self, *names, now=NOW, history_s=86400.0, **demand):
-        return past.slots(
+        return decide.slots(
             self.history, places(*names), now, settings.balancer(
                 history_s=history_s, demand=Demand(**demand)))
 
@@ -83,7 +83,7 @@ class PastTestCase(testtools.TestCase):
         whole = self.slots(*'uxvw')
         for name in 'READ_AT_ONCE', 'REDUCED_AT_ONCE':
             for most in 1, 2 * 7 * 24:
-                self.patch(past, name, most)
+                self.patch(decide, name, most)
                 found = self.slots(*'uxvw')
                 self.assertEqual(whole.volumes, found.volumes)
                 np.testing.assert_array_equal(
@@ -92,7 +92,7 @@ class PastTestCase(testtools.TestCase):
     def test_so_many_volumes_are_read_at_once(self):
         for most, reads in (1, 4), (2 * 7 * 24, 2), (3 * 7 * 24, 2), (
                 4 * 7 * 24, 1):
-            self.patch(past, 'READ_AT_ONCE', most)
+            self.patch(decide, 'READ_AT_ONCE', most)
             self.history.asked.clear()
             self.slots(*'uxvw')
             self.assertEqual(reads, len(self.history.asked), most)
