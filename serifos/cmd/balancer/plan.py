@@ -7,21 +7,19 @@ import argparse
 import time
 
 from cliff import command
-from oslo_config import cfg
 
 from serifos.balancer import planning
 from serifos.cmd import app
 from serifos.cmd.balancer import adapters
 from serifos.cmd.balancer import explain
 from serifos.cmd.balancer import judging
+from serifos.cmd.balancer import standing
 from serifos.cmd import lookup
 from serifos.cmd import options as verb_options
 from serifos.cmd import output
 from serifos.conf import balancer as options
 from serifos import errors
-from serifos.facts.cluster import Cluster
 from serifos.facts import hot_by
-from serifos.facts import times
 from serifos.files import documents
 from serifos.plan.plan import Move
 from serifos.report import plan_text
@@ -104,20 +102,11 @@ class Plan(app.Fails, command.Command):
         document = plan.to_json()
 
         def told() -> str:
-            return plan_text.text(judged.seen, *_age(cluster, conf)) + (
+            return plan_text.text(judged.seen, *standing.age(
+                conf, cluster, time.time())) + (
                 '' if why is None else '\n' + explain.of(why, judged))
 
         output.show(parsed_args, document, told, document['moves'],
                     Move.names())
         if plan.unexplained and not judged.limits.trust_models:
             self.exit_code = errors.UNEXPLAINED
-
-
-def _age(cluster: Cluster, conf: cfg.ConfigOpts
-         ) -> tuple[float | None, float]:
-    """How old the observation is, and from when on that is told, s."""
-    try:
-        age_s = time.time() - times.parse(cluster.observed_at)
-    except ValueError:
-        age_s = None
-    return age_s, 3.0 * conf.balancer.interval

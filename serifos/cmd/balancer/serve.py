@@ -8,8 +8,11 @@ from collections.abc import Callable
 from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Iterator
+from concurrent import futures
 import contextlib
 import ipaddress
+import os
+import pathlib
 import socket
 import threading
 import time
@@ -18,6 +21,7 @@ from urllib import parse
 
 from cliff import command
 from oslo_config import cfg
+from oslo_log import log
 import prometheus_client
 from prometheus_client import registry
 import waitress
@@ -29,7 +33,7 @@ from serifos.balancer import leader
 from serifos.balancer import metrics
 from serifos.cmd import app
 from serifos.cmd.balancer import adapters
-from serifos.cmd.balancer.cloud import live
+from serifos.cmd.balancer import report
 from serifos.conf import scheduler
 from serifos.database import journal
 from serifos.database import rounds
@@ -183,8 +187,8 @@ class Pages:
                  clock: Callable[[], float] = time.time) -> None:
         self._conf = conf
         self._clock = clock
-        latest = live.Latest(conf)
-        self._page = live.Page(conf, latest, clock)
+        latest = Latest(conf)
+        self._page = Page(conf, latest, clock)
         found = registry.CollectorRegistry()
         found.register(_Collector(conf, latest, clock))
         self._metrics = prometheus_client.make_wsgi_app(found)
@@ -231,7 +235,7 @@ def _text(start: _Start, status: str, said: str) -> list[bytes]:
 
 
 def _read(conf: cfg.ConfigOpts) -> Cluster | None:
-    file = live.file(conf)
+    file = _observed(conf)
     return documents.read_cluster(file) if file.exists() else None
 
 
@@ -241,7 +245,7 @@ class _Collector(registry.Collector):
     Until one of a new observation is made, they are of the one before.
     """
 
-    def __init__(self, conf: cfg.ConfigOpts, latest: live.Latest,
+    def __init__(self, conf: cfg.ConfigOpts, latest: Latest,
                  clock: Callable[[], float]) -> None:
         self._conf = conf
         self._latest = latest
@@ -273,3 +277,114 @@ class _Collector(registry.Collector):
             self._kept = found, list(metrics.of_cloud(
                 found.seen, found.cluster.observed_at, found.models))
         return self._kept[1]
+
+
+LOG = log.getLogger(__name__)
+
+
+def _observed(conf: cfg.ConfigOpts) -> pathlib.Path:
+    """The observation of the balancer."""
+    return pathlib.Path(conf.serifos.state_dir, 'cluster.json')
+
+
+class Latest:
+    """A plan of the last observation, made anew where that is another.
+
+    In the background, one at a time; a failure stays until the next
+    observation.
+    """
+
+    def __init__(self, conf: cfg.ConfigOpts) -> None:
+        self._conf = conf
+        self._lock = threading.Lock()
+        self._version: tuple[int, int] | None = None
+        self._making: futures.Future[report.Planned] = futures.Future()
+        self._last: report.Planned | None = None
+
+    def planned(self) -> report.Planned | None:
+        """That of the last observation, which is waited for.
+
+        :returns: None where there is no observation
+        :raises SerifosError: where a file cannot be used
+        """
+        making = self._begun()
+        return None if making is None else _result(making)
+
+    def known(self) -> report.Planned | None:
+        """The last one that is made, at once.
+
+        :returns: None where there is no observation, or no plan yet
+        :raises SerifosError: where a file cannot be used
+        """
+        making = self._begun()
+        if making is None:
+            return None
+        return _result(making) if making.done() else self._last
+
+    def _begun(self) -> futures.Future[report.Planned] | None:
+        """What is being made, or was, of the last observation.
+
+        Of the one before where that still takes.
+        """
+        try:
+            info = os.stat(_observed(self._conf))
+        except FileNotFoundError:
+            return None
+        version = info.st_mtime_ns, info.st_ino
+        with self._lock:
+            if self._version != version and (
+                    self._version is None or self._making.done()):
+                self._version, self._making = version, futures.Future()
+                threading.Thread(target=self._make, args=(self._making,),
+                                 daemon=True).start()
+            return self._making
+
+    def _make(self, making: futures.Future[report.Planned]) -> None:
+        try:
+            found = report.Planned.of(
+                self._conf, documents.read_cluster(_observed(self._conf)),
+                self._conf.serifos.models_dir, lambda _: None)
+        except Exception as exc:
+            LOG.warning('There is no plan of the last observation: %s', exc,
+                        exc_info=not isinstance(exc, errors.SerifosError))
+            making.set_exception(exc)
+        else:
+            self._last = found
+            making.set_result(found)
+
+
+def _result(making: futures.Future[report.Planned]) -> report.Planned:
+    """:raises SerifosError: where it cannot be made"""
+    try:
+        return making.result()
+    except errors.SerifosError as exc:
+        # Raised anew: one exception would grow with each who asks.
+        raise type(exc)(*exc.args) from None
+
+
+class Page:
+    """The page, made anew after a round, and after its interval."""
+
+    def __init__(self, conf: cfg.ConfigOpts, latest: Latest,
+                 clock: Callable[[], float]) -> None:
+        self._conf = conf
+        self._latest = latest
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._kept: tuple[object, float, str] = (None, 0.0, '')
+
+    def text(self) -> str:
+        """:raises SerifosError: where a file cannot be used"""
+        planned = self._latest.planned()
+        if planned is None:
+            raise errors.InputError(
+                f'There is no observation {_observed(self._conf)} yet; '
+                'serifos-balancer run makes one.')
+        with self._lock:
+            of, made_at, _ = self._kept
+            now = self._clock()
+            if of is not planned or not (
+                    0 <= now - made_at < self._conf.balancer.interval):
+                self._kept = planned, now, report.text(
+                    self._conf, planned, now, LOG.warning)
+            return self._kept[2]

@@ -17,9 +17,8 @@ from serifos.balancer.settings import BalancerSettings
 from serifos.balancer.standing import of_plans
 from serifos.balancer.standing import status
 from serifos.cmd.balancer import adapters
-from serifos.cmd.balancer.cloud import standing
+from serifos.cmd.balancer import standing
 from serifos.cmd.balancer import verb
-from serifos.cmd.console import reading
 from serifos.cmd import output
 from serifos import errors
 from serifos.facts import clock_skew
@@ -72,7 +71,7 @@ class Status(_Looks):
     """
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
-        seen = reading.read(self.app.conf, self.journal(), time.time())
+        seen = standing.read(self.app.conf, self.journal(), time.time())
         if seen.problem is not None:
             self.say(seen.problem)
         name, since, mode = seen.lead if seen.lead and not (

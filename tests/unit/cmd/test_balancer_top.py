@@ -14,7 +14,10 @@ import termios
 import time
 
 import ddt
+from rich.cells import cell_len
+import testtools
 
+from serifos.cmd.balancer import top
 from tests.unit import case
 from tests.unit.cmd import command
 from tests.unit.cmd import days
@@ -261,3 +264,21 @@ class TopTest(test_balancer_undo.Case):
         self.until(ours, b'1 volume in flight')
         os.write(ours, b'q')
         self.assertEqual(0, process.wait(case.PATIENCE_S))
+
+
+@ddt.ddt
+class RowsTest(testtools.TestCase):
+
+    @ddt.data(None, 24, 30)
+    def test_columns_begin_below_one_another(self, width):
+        found = [line.plain for line in top.Rows(
+            ('VOLUME', 'IOPS', 'pool'), [
+                ('漢字のボリューム名 1', '5', 'node1'),
+                ('漢字のボリューム名 2', '12', 'node2'), ('db', '1', 'node1')],
+            names=(0, 2)).lines(width)]
+        self.assertEqual(1, len({cell_len(line.partition('node')[0])
+                                 for line in found[1:]}), found)
+        if width is not None:
+            self.assertLessEqual(max(map(cell_len, found)), width)
+            for number, line in enumerate(found[1:3], 1):
+                self.assertRegex(line, fr'^漢字.*….*名 {number} ')

@@ -1,23 +1,39 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a balancer does and what became of its plans, as words and tables.
+"""The state of a balancer and its plans, as words and tables.
 
-They are those of the verbs status, plans and show, and of the page.
+By its files and its journal; neither Cinder nor telemetry is asked. The verbs
+status, plans, show and top, and the page, have them from here.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from collections.abc import Sequence
+import dataclasses
+
+from oslo_config import cfg
 
 from serifos.balancer import leader
+from serifos.balancer.settings import BalancerSettings
+from serifos.balancer.settings import MODES
 from serifos.balancer.standing import of_plans
+from serifos.balancer.standing.status import InFlight
 from serifos.balancer.standing.status import Status
-from serifos.cmd.console import words
+from serifos.cmd.balancer import adapters
+from serifos.database.journal import Journal
+from serifos.database import marks
+from serifos import errors
+from serifos.facts import clock_skew
 from serifos.facts.cluster import Cluster
-from serifos.facts import journal
+from serifos.facts.journal import Entry
+from serifos.facts.journal import Leader
 from serifos.facts import times
+from serifos.plan import copying
 from serifos.report import table
 from serifos.report import wording
+
+_STALE_INTERVALS = 3.0
+"""Of [balancer] interval, after which an observation is old."""
 
 _MODES = {'advise': 'advise: nothing moves',
           'approve': 'approve: what is approved moves', 'auto': 'auto'}
@@ -29,7 +45,107 @@ _NEXT = {'advise': 'In mode advise nothing moves until serifos-balancer apply '
          'auto': 'In mode auto the balancer does so by itself.'}
 
 
-def facts(seen: Status, lead: journal.Leader | None
+@dataclasses.dataclass(frozen=True)
+class Seen:
+    """The balancer and the last observation.
+
+    :param lead: who leads, unless it ended without a word; None for nobody
+    :param cluster: None where there is no observation
+    :param entries: of the journal, none of them in the future
+    :param problem: why there is no observation, a sentence
+    """
+
+    status: Status
+    lead: Leader | None
+    cluster: Cluster | None
+    entries: tuple[Entry, ...]
+    problem: str | None = None
+
+
+def read(conf: cfg.ConfigOpts, journal: Journal, now: float) -> Seen:
+    """What there is to see now.
+
+    :param now: seconds of the epoch
+    :raises SerifosError: where the journal cannot be read
+    """
+    cluster, problem = None, None
+    try:
+        cluster = adapters.cluster(conf, None)
+    except errors.InputError as exc:
+        problem = str(exc)
+    entries = clock_skew.corrected(journal.entries(), now)
+    lead, settings = journal.leader(), adapters.settings(conf)
+    missing = dataclasses.replace(journal, memory=marks.Memory((
+        marks.Observation(settings.cluster_file),))).missing()
+    if missing is not None:
+        problem = f'Nothing will be moved: {missing}.'
+    return Seen(status(settings, entries, cluster, now, lead),
+                lead, cluster, entries, problem)
+
+
+def status(settings: BalancerSettings, entries: tuple[Entry, ...],
+           cluster: Cluster | None, now: float,
+           lead: Leader | None) -> Status:
+    """How the balancer stands.
+
+    :param entries: of the journal, none of them in the future
+    :param cluster: the last observation, None where there is none
+    :param now: seconds of the epoch
+    :param lead: who leads, whose mode counts while it runs
+    """
+    found = Status.of(settings, entries, observed_at(cluster), now, {
+        volume.id: volume.copy_mib_s / 1024
+        for volume in ([] if cluster is None else cluster.volumes)
+        if volume.copy_mib_s})
+    return found if lead is None or lead.mode not in MODES or (
+        leader.has_ended(lead.name)) else dataclasses.replace(
+            found, mode=lead.mode)
+
+
+def age(conf: cfg.ConfigOpts, cluster: Cluster,
+        now: float) -> tuple[float | None, float]:
+    """Seconds since an observation, and from how many on it is old.
+
+    :param now: seconds of the epoch
+    :returns: None for the first where it is not known
+    """
+    made_at = observed_at(cluster)
+    return (None if made_at is None else now - made_at,
+            _STALE_INTERVALS * conf.balancer.interval)
+
+
+def observed_at(cluster: Cluster | None) -> float | None:
+    """Seconds of the epoch; None where it is not known."""
+    try:
+        return None if cluster is None else times.parse(cluster.observed_at)
+    except ValueError:
+        return None
+
+
+def round_(seen: Status) -> str:
+    """When the last round was, and when the next one is."""
+    if seen.observed_s is None or seen.next_s is None:
+        return 'none: there is no observation'
+    ago = f'{_duration(seen.observed_s)} ago'
+    if seen.late:
+        return (f'{ago}; the next one is late by {_duration(-seen.next_s)}: '
+                'does serifos-balancer run?')
+    return f'{ago}; the next in {_duration(seen.next_s)}'
+
+
+def left(each: InFlight) -> object:
+    """Minutes until a copy is made, or by how many it is over."""
+    if each.left_s is None:
+        return None
+    return each.left_s / 60 if each.left_s >= 0 else (
+        f'{-each.left_s / 60:.2g} over')
+
+
+def _duration(seconds: float) -> str:
+    return copying.duration(round(max(0.0, seconds)))
+
+
+def facts(seen: Status, lead: Leader | None
           ) -> Iterator[tuple[str, str]]:
     """What a balancer does: a name and words each.
 
@@ -40,7 +156,7 @@ def facts(seen: Status, lead: journal.Leader | None
         f'none: {lead.name} ({lead.mode}), which took the lead at '
         f'{lead.since}, has ended' if leader.has_ended(lead.name) else
         f'{lead.name} ({lead.mode}) since {lead.since}')
-    yield 'last round', words.round_(seen)
+    yield 'last round', round_(seen)
     if seen.paused is not None:
         yield 'paused', (
             f'since {seen.paused[1]}: {seen.paused[0]}; look at '
@@ -70,7 +186,7 @@ def in_flight(seen: Status, cluster: Cluster | None) -> table.Table:
         [(names.get(each.volume, wording.name(each.volume)),
           wording.pool(each.source), wording.pool(each.target),
           float(each.size_gib),
-          each.since_s / 60, words.left(each),
+          each.since_s / 60, left(each),
           None if each.gib_per_s is None else 1024 * each.gib_per_s,
           '–' if each.gib_per_s is None else
           'its counters' if each.measured else 'earlier copies')

@@ -1,0 +1,248 @@
+# SPDX-License-Identifier: Apache-2.0
+"""serifos-balancer report: the cloud and its plan on one page."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from collections.abc import Container
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
+import pathlib
+import time
+
+from oslo_config import cfg
+
+from serifos.balancer.achieved import moves as followed
+from serifos.balancer import planning
+from serifos.balancer import plans
+from serifos.balancer.standing import of_plans
+from serifos.balancer.standing.status import Status
+from serifos.cmd.balancer import adapters
+from serifos.cmd.balancer import histories
+from serifos.cmd.balancer import judging
+from serifos.cmd.balancer import standing
+from serifos.cmd.balancer import verb
+from serifos.cmd import options
+from serifos.database import journal
+from serifos import errors
+from serifos.facts import clock_skew
+from serifos.facts.cluster import Cluster
+from serifos.facts.journal import Entry
+from serifos.facts.journal import Leader
+from serifos.facts.pool_errors import Hours
+from serifos.files import atomic
+from serifos.plan.outlook import explaining
+from serifos.plan.outlook import outlook
+from serifos.plan.outlook import type_slos
+from serifos.plan.plan import Plan
+from serifos.plan import summary
+from serifos.report import cloud_charts
+from serifos.report import cloud_page
+from serifos.report import page
+from serifos.report import table
+from serifos.report import wording
+
+_MOVES, _PLANS, _SAID = 20, 10, 3
+_EXPLAINED = 3
+
+
+class Report(verb.Verb):
+    """Draw the cloud and its plan on one HTML page.
+
+    Is anything slow, because of whom, what will be moved, what it costs,
+    what cannot move and why, and did the last plan work: by the last
+    observation, the journal and the configuration, as plan judges. Nothing
+    is written except the file of --out.
+    """
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.add_argument(
+            'plan', nargs='?', metavar='PLAN', help='the id of a stored plan, '
+            'or a file (default: a plan of now)')
+        options.add_observation(parser)
+        parser.add_argument(
+            '--out', metavar='FILE',
+            help='write the page to this file (default: standard output)')
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> None:
+        conf, args = self.app.conf, parsed_args
+        if args.out:
+            atomic.refuse_unwritable(args.out)
+        plan = None if args.plan is None else plans.find(
+            adapters.plans(conf), args.plan)
+        cluster = adapters.cluster(conf, args.cluster)
+        planning.tell_strays(cluster, self.say)
+        drawn = text(conf, Planned.of(
+            conf, cluster, adapters.models_dir(conf, args.models), self.say,
+            plan), time.time(), self.say)
+        if args.out:
+            path = pathlib.Path(args.out)
+            atomic.replace(path, drawn)
+            print(path.resolve())
+        else:
+            print(drawn)
+
+
+def text(conf: cfg.ConfigOpts, planned: Planned, now: float,
+         say: Callable[[str], None]) -> str:
+    """The page.
+
+    :param now: seconds of the epoch
+    :param say: is called with a sentence for what is left out
+    :raises SerifosError: where the journal cannot be read
+    """
+    settings, cluster = adapters.settings(conf), planned.cluster
+    entries: tuple[Entry, ...] = ()
+    lead, hours, plans = None, {}, []
+    if settings.state_dir.is_dir():
+        kept = journal.Journal(adapters.database(conf), lambda: now)
+        entries = clock_skew.corrected(kept.entries(), now)
+        lead, hours = kept.leader(), _hours(conf, now, say)
+        plans = of_plans.standings(
+            adapters.plans(conf).every(say), entries, now)
+    status = standing.status(settings, entries, cluster, now, lead)
+    return cloud_page.render(cloud_page.Facts(
+        cluster, planned.seen, planned.explained(), planned.slos(),
+        hours, entries, planned.became({
+            each.volume for each in status.in_flight})
+        + standing.carried_out_by(status),
+        _last_plan(plans, entries),
+        *standing.age(conf, cluster, now), now,
+        tuple(_sections(status, lead, plans, entries, cluster))))
+
+
+def _hours(conf: cfg.ConfigOpts, now: float,
+           say: Callable[[str], None]) -> Hours:
+    try:
+        return histories.achieved(conf).kept.hours(
+            now - cloud_charts.DAY_S, now)
+    except errors.SerifosError as exc:
+        say(f'The last day is left out: {exc}')
+        return {}
+
+
+def _sections(seen: Status, lead: Leader | None,
+              plans: Sequence[of_plans.Standing],
+              entries: Sequence[Entry],
+              cluster: Cluster) -> Iterator[page.Section]:
+    """Its status, the migrations, and the plans that are kept."""
+    yield page.Section('What the balancer does', '', [], [
+        table.Table(('what', 'how it is'),
+                    list(standing.facts(seen, lead)), 'Its status.'),
+        *([standing.in_flight(seen, cluster)] if seen.in_flight else [])])
+    rows = _rows(entries, wording.volumes(cluster))
+    yield page.Section(
+        'Recent moves and failures', '' if rows else
+        'No migration has ended yet.', tables=[table.Table(
+            ('ended at', 'volume', 'from', 'to', 'min', 'what became of it',
+             'achieved'), rows[:_MOVES], 'The last migrations, the newest '
+            'first.')] if rows else [])
+    if plans:
+        yield page.Section('Plans', tables=[standing.plans(plans[:_PLANS])])
+
+
+def _last_plan(plans: Sequence[of_plans.Standing],
+               entries: Sequence[Entry]) -> str:
+    """What became of the newest plan of which something was requested."""
+    last = next((each for each in plans if each.outcomes), None)
+    if last is None:
+        return 'No plan was carried out yet.'
+    made, asked = last.made, len(last.plan.moves)
+    found = {entry.facts['volume']: followed.said(entry.facts)
+             for entry in entries if entry.kind == 'achieved'
+             and entry.facts['volume'] in last.outcomes}
+    return ' '.join([
+        'It goes on.' if last.state == of_plans.UNDER_WAY else
+        'Yes.' if made >= asked else 'No.' if not made else 'In part.',
+        standing.became(last),
+        f'What was achieved: {"; ".join([*found.values()][:_SAID])}.'
+        if found else 'What it achieved is told three hours after a move.'
+        if made else ''])
+
+
+def _rows(entries: Sequence[Entry],
+          names: Mapping[str, str]) -> list[tuple[object, ...]]:
+    achieved: dict[str, str] = {}
+    rows: list[tuple[object, ...]] = []
+    for entry in reversed(entries):
+        facts = entry.facts
+        if entry.kind == 'achieved':
+            achieved[facts['volume']] = followed.said(facts)
+        elif entry.kind == 'outcome':
+            rows.append((
+                entry.at, names.get(facts['volume'],
+                                    wording.name(facts['volume'])),
+                wording.pool(facts['source']), wording.pool(facts['target']),
+                facts['seconds'] / 60,
+                f'{facts["result"]}: {wording.plain(facts["reason"], 200)}',
+                wording.plain(achieved.pop(facts['volume'], '–'), 200)))
+    return rows
+
+
+@dataclasses.dataclass(frozen=True)
+class Planned(judging.Judged):
+    """An observation, its models, and a plan of it.
+
+    :param asked: a plan of before, of which that is what is left
+    """
+
+    asked: Plan | None = None
+
+    @classmethod
+    def of(cls, conf: cfg.ConfigOpts, cluster: Cluster, models_dir: str,
+           say: Callable[[str], None],
+           plan: Plan | None = None) -> Planned:
+        """By the configuration.
+
+        :param say: is called with a sentence for what is left out
+        :param plan: None for one of now
+        """
+        models = planning.models(cluster, models_dir, say,
+                                 adapters.limits_of(conf).hot_by)
+        found = judging.judged(conf, cluster, models, say, made=plan)
+        return cls(found.plan if plan is None else summary.left(
+            plan, found.state), found.cluster, found.limits, found.models,
+            found.slots, plan)
+
+    def became(self, in_flight: Container[str]) -> str:
+        """What became of the moves of a plan of before, a sentence.
+
+        Empty where all are ahead.
+
+        :param in_flight: volumes
+        """
+        if self.asked is None:
+            return ''
+        known = {volume.id: volume.pool for volume in self.cluster.volumes}
+        moves, ahead = self.asked.moves, len(self.plan.moves)
+        made = sum(known.get(move.volume) == move.target for move in moves)
+        copied = sum(move.volume in in_flight for move in self.plan.moves)
+        if ahead == len(moves) and not copied:
+            return ''
+        lost = len(moves) - made - ahead
+        return ', '.join([
+            f'{made:,} of its {wording.count(len(moves), "move")} '
+            f'{"is" if made == 1 else "are"} made',
+            *[f'{copied:,} {"is" if copied == 1 else "are"} in flight']
+            * bool(copied),
+            *[f'{lost:,} can no longer be made'] * bool(lost)]) + (
+                '; all figures are of what is left. ')
+
+    def explained(self) -> dict[str, cloud_page.Explained]:
+        """Why the slowest pools are slow: hot ones, else the slowest."""
+        pools = [each for each in self.seen.pools if each.planned]
+        wanted = [each for each in pools if each.before.hot] or pools[:1]
+        return {each.pool.name: cloud_page.Explained(
+            explaining.heat(self.state, each.pool.name),
+            explaining.parts(self.state, each.pool.name))
+            for each in wanted[:_EXPLAINED]}
+
+    def slos(self) -> tuple[type_slos.TypeSlo, ...]:
+        """The SLOs by type, before the plan and after it."""
+        return type_slos.by_type(self.state, outlook.carried_out(
+            self.state, self.plan))
