@@ -37,6 +37,7 @@ from serifos.facts import pool_errors
 from serifos.facts.servers import Compute
 from serifos.facts.servers import NOT_CONFIGURED
 from serifos.facts.servers import Servers
+from serifos.facts.telemetry import Telemetry
 from serifos.facts import throttling
 from serifos.files import documents
 from serifos.files import model_files
@@ -100,7 +101,7 @@ class Observer:
     """
 
     cinder: Cloud
-    telemetry: activity.Telemetry
+    telemetry: Telemetry
     journal: Journal
     settings: BalancerSettings
     clock: Callable[[], float]

@@ -41,7 +41,6 @@ from serifos.balancer import requests
 from serifos.balancer.settings import BalancerSettings
 from serifos.balancer import space
 from serifos import errors
-from serifos.facts import activity
 from serifos.facts.history import History
 from serifos.facts.inventory import Cloud
 from serifos.facts.journal import Entry
@@ -50,6 +49,7 @@ from serifos.facts.journal import last_moves
 from serifos.facts.journal import open_moves
 from serifos.facts.journal import paused
 from serifos.facts import servers
+from serifos.facts.telemetry import Telemetry
 from serifos.plan.affinity import torn
 from serifos.plan.limits import Limits
 from serifos.plan.loads.slots import Slots
@@ -81,7 +81,7 @@ class Balancer:
     """
 
     cinder: Cloud
-    telemetry: activity.Telemetry
+    telemetry: Telemetry
     journal: Journal
     plans: Plans
     settings: BalancerSettings

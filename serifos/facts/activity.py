@@ -3,12 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from collections.abc import Mapping
-from collections.abc import Sequence
 import dataclasses
 from typing import NamedTuple
-from typing import Protocol
 
 from serifos.facts.caps import Caps
 from serifos.facts import names
@@ -92,16 +89,3 @@ class Observed:
     started: Mapping[str, float] = dataclasses.field(default_factory=dict)
     doubts: Mapping[str, str] = dataclasses.field(default_factory=dict)
     in_qemu: bool = False
-
-
-class Telemetry(Protocol):
-    """The port that every telemetry source implements."""
-
-    def observe(self, places: Sequence[MeasuredVolume], window_s: float,
-                pools: Collection[str] = ()) -> Observed:
-        """The activity of these volumes in the last ``window_s`` seconds.
-
-        :param pools: to be reported even without any of these volumes, as
-            far as the source sees hosts rather than volumes
-        :raises CloudError: where the source cannot be reached
-        """

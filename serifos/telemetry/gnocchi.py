@@ -28,6 +28,7 @@ from serifos import errors
 from serifos.facts import activity
 from serifos.facts import fields
 from serifos.facts.history import Series
+from serifos.facts.telemetry import Telemetry
 from serifos.facts import times
 from serifos.telemetry.counters import Counters
 from serifos.telemetry.counters import Reading
@@ -45,8 +46,8 @@ _MEASURES = 50_000
 T = TypeVar('T')
 
 
-class Gnocchi:
-    """The port :class:`.activity.Telemetry` over Gnocchi.
+class Gnocchi(Telemetry):
+    """The port :class:`.facts.telemetry.Telemetry` over Gnocchi.
 
     :param session: of :func:`.http.session`
     :param url: what stands before ``/v1``
@@ -67,6 +68,11 @@ class Gnocchi:
         self._attachments = attachments
         self.granularity_s = granularity_s
         self._clock = clock
+
+    @property
+    def history(self) -> Gnocchi:
+        """It keeps what Ceilometer measured."""
+        return self
 
     def observe(self, places: Sequence[activity.MeasuredVolume],
                 window_s: float, pools: Collection[str] = ()

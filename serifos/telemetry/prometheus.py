@@ -19,7 +19,7 @@ import time
 from keystoneauth1.session import Session
 
 from serifos.facts import activity
-from serifos.facts.history import Series
+from serifos.facts.telemetry import Telemetry
 from serifos.telemetry.counters import Reading
 from serifos.telemetry import disks
 from serifos.telemetry import exporter
@@ -30,8 +30,8 @@ from serifos.telemetry import promql
 from serifos.telemetry import window
 
 
-class Prometheus:
-    """The port :class:`.activity.Telemetry` over a Prometheus server.
+class Prometheus(Telemetry):
+    """The port :class:`.facts.telemetry.Telemetry` over a Prometheus server.
 
     :param session: of :func:`.http.session`
     :param url: what stands before ``/api/v1/query``
@@ -54,6 +54,7 @@ class Prometheus:
         self._hosts = dict(hosts or {})
         self._interval_s = interval_s
         self._clock = clock
+        self.history = past.Past(self._server, interval_s, self._named)
 
     def observe(self, places: Sequence[activity.MeasuredVolume],
                 window_s: float, pools: Collection[str] = ()
@@ -83,12 +84,6 @@ class Prometheus:
             found[host] = disks.of(labels for labels in several if labels.get(
                 self._label, '') in its)
         return {host: its for host, its in found.items() if its}
-
-    def read(self, places: Sequence[activity.MeasuredVolume], begin: float,
-             end: float, step_s: int) -> Series:
-        """The port :class:`.facts.history.History` over what it keeps."""
-        return past.Past(self._server, self._interval_s, self._named).read(
-            places, begin, end, step_s)
 
     def _exporters(self, seconds: float) -> list[promql.Exporter]:
         """What the exporters said in the last seconds."""

@@ -20,6 +20,7 @@ from oslo_log import log as logging
 from serifos import errors
 from serifos.facts import activity
 from serifos.facts.history import Series
+from serifos.facts.telemetry import Telemetry
 from serifos.telemetry.counters import Reading
 from serifos.telemetry import disks
 from serifos.telemetry import exporter
@@ -40,8 +41,8 @@ _PARSING_S = 2.0
 _UNNAMED = '[telemetry] endpoints names no node_exporter of it'
 
 
-class Scrape:
-    """The port :class:`.activity.Telemetry` over node_exporters.
+class Scrape(Telemetry):
+    """The port :class:`.facts.telemetry.Telemetry` over node_exporters.
 
     :param session: of :func:`.http.session`
     :param endpoints: Cinder's host → the URL of its node_exporter
@@ -66,6 +67,11 @@ class Scrape:
             tuple[activity.Disk, ...]] = parallel.Parallel()
         self._clock = clock
         self._sleep = sleep
+
+    @property
+    def readings(self) -> Scrape:
+        """Nobody else takes them."""
+        return self
 
     def scrape(self) -> dict[str, str]:
         """Takes one reading of every host: host → its fault.
@@ -122,8 +128,8 @@ class Scrape:
         the newest is not stale by the time Cinder has listed its volumes.
 
         :param window_s: raised to :data:`MIN_WINDOW_S`
-        :param progress: told (seconds held, seconds wanted) before each
-            wait
+        :param progress: is called with (seconds held, seconds wanted)
+            before each wait
         :raises InputError: where the ring cannot be written
         """
         wanted = max(window_s, MIN_WINDOW_S)

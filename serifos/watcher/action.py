@@ -24,7 +24,6 @@ from serifos.cmd.balancer import verb
 from serifos import conf as configuration
 from serifos import errors
 from serifos.plan.plan import Plan
-from serifos.telemetry import scrape
 from serifos.watcher import moving
 from serifos.watcher import settings
 
@@ -109,9 +108,10 @@ class Migrate(base.BaseAction):
     def _migrate(self, conf: cfg.ConfigOpts) -> Outcome:
         plan = self._plan(conf)
         balancer = verb.balancer_of(conf)
-        if isinstance(balancer.telemetry, scrape.Scrape):
+        readings = balancer.telemetry.readings
+        if readings is not None:
             balancer.cinder.inventory()  # refused before minutes pass
-            balancer.telemetry.gather(
+            readings.gather(
                 balancer.settings.window_s, lambda *_: None)
         with leader.Lead(adapters.lock_url(conf), balancer.journal,
                          'watcher') as leading:

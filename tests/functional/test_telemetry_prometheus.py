@@ -135,7 +135,7 @@ class PrometheusTest(machine.MachineTest):
         places = [activity.MeasuredVolume(v, v, POOL) for v in (
             'a', 'b', *(f'x{n}' for n in range(others)))]
         now = time.time()
-        found = source.read(places, now - 5, now, 2)
+        found = source.history.read(places, now - 5, now, 2)
         self.assertEqual((3, 4), (min(found.count, 3), max(found.count, 4)))
         for volume, iops in enumerate((500, 0)):
             seen = found.seconds[:, volume]
@@ -186,7 +186,7 @@ class PrometheusTest(machine.MachineTest):
                            later.volumes['a'].seconds + 4 * EVERY_S)
         self.assertAlmostEqual(1000, found.volumes['a'].mean.iops, delta=100)
         now = time.time()
-        past = self.source(server).read(
+        past = self.source(server).history.read(
             [activity.MeasuredVolume('a', 'a', POOL)], now - 4, now, 1)
         self.assertGreater(past.seconds.sum(), 2)
 

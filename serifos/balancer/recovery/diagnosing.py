@@ -22,6 +22,7 @@ from serifos.facts.inventory import Cloud
 from serifos.facts.inventory import Inventory
 from serifos.facts.journal import Journal
 from serifos.facts.servers import Compute
+from serifos.facts.telemetry import Telemetry
 
 _MOST_ASKED = 50
 """Backends whose logical volumes are listed for one volume, at most."""
@@ -35,7 +36,7 @@ class Diagnoser:
     """
 
     cinder: Cloud
-    telemetry: activity.Telemetry
+    telemetry: Telemetry
     journal: Journal
     nova: Compute
     window_s: float

@@ -28,11 +28,11 @@ from serifos.conf import telemetry as options
 from serifos.database import connection
 from serifos.database.plans import Plans
 from serifos import errors
-from serifos.facts import activity
 from serifos.facts import bounds
 from serifos.facts.cluster import Cluster
 from serifos.facts import hot_by
 from serifos.facts import servers
+from serifos.facts.telemetry import Telemetry
 from serifos.files import documents
 from serifos.plan import limits
 from serifos.plan.loads import demand
@@ -222,7 +222,7 @@ def _endpoint(said: cfg.ConfigOpts.GroupAttr) -> dict[str, str | None]:
 
 
 def telemetry(conf: cfg.ConfigOpts,
-              stopped: _Stopped = None) -> activity.Telemetry:
+              stopped: _Stopped = None) -> Telemetry:
     """The source that [telemetry] names.
 
     :param stopped: whether the program is to stop

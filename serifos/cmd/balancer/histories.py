@@ -29,12 +29,12 @@ from serifos.facts.cluster import Cluster
 from serifos.facts.history import History
 from serifos.facts.journal import last_moves
 from serifos.facts import pool_errors as errors_of_pools
+from serifos.facts.telemetry import Telemetry
 from serifos.facts import times
 from serifos.files import owners
 from serifos.plan.loads.slots import Slots
 from serifos.telemetry.history.remembered import Memory
 from serifos.telemetry.history.remembered import Remembered
-from serifos.telemetry import scrape
 from serifos.telemetry import window
 
 _HOUR, _DAY = 3600, 86400
@@ -111,24 +111,22 @@ def observed_at(cluster: Cluster) -> float:
 
 
 def recorder(conf: cfg.ConfigOpts,
-             source: activity.Telemetry) -> Recorder | None:
+             source: Telemetry) -> Recorder | None:
     """What keeps the history; None where the source has it by itself."""
-    if isinstance(source, scrape.Scrape):
+    if source.readings is not None:
         return Recorder(
-            store(conf), source,
+            store(conf), source.readings,
             window.STALE_INTERVALS * conf.telemetry.interval,
             adapters.kept_s(conf))
-    return None if hasattr(source, 'read') else Recorder(store(conf))
+    return None if source.history is not None else Recorder(store(conf))
 
 
-def history(conf: cfg.ConfigOpts, source: activity.Telemetry) -> History:
+def history(conf: cfg.ConfigOpts, source: Telemetry) -> History:
     """Where the past is read: from the source, else from the database.
 
     :raises InputError: where the database's URL is invalid
     """
-    if isinstance(source, scrape.Scrape) or not hasattr(source, 'read'):
-        return store(conf)
-    return source
+    return store(conf) if source.history is None else source.history
 
 
 def read(conf: cfg.ConfigOpts) -> History:

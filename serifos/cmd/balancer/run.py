@@ -125,9 +125,7 @@ class Run(verb.Verb):
             leader.refuse_local_journal(adapters.lock_url(conf), first.journal)
         daemon.serve(conf, daemon.Daemon(
             self.maker(window_s),
-            lambda stopped: (
-                getattr(adapters.telemetry(conf, stopped), 'scrape', None),
-                float(conf.telemetry.interval)),
+            functools.partial(_scraper, conf),
             lambda: adapters.lock_url(conf),
             functools.partial(_count, conf)))
 
@@ -153,6 +151,14 @@ class Run(verb.Verb):
                     memory(repr([*conf.telemetry.items()]))))
 
         return make
+
+
+def _scraper(conf: cfg.ConfigOpts, stopped: Callable[[], bool]
+             ) -> tuple[Callable[[], object] | None, float]:
+    """What takes the readings that the source lacks; seconds between two."""
+    readings = adapters.telemetry(conf, stopped).readings
+    return (None if readings is None else readings.scrape,
+            float(conf.telemetry.interval))
 
 
 def _count(conf: cfg.ConfigOpts, result: str) -> None:

@@ -27,8 +27,8 @@ from serifos.database import journal
 from serifos.database import marks
 from serifos import errors
 from serifos.facts import journal as entries
+from serifos.facts.telemetry import Readings
 from serifos.files import owners
-from serifos.telemetry import scrape
 
 LOG = log.getLogger(__name__)
 
@@ -113,19 +113,19 @@ class Verb(app.Fails, _AsOwner):
         :raises CloudError: where Cinder refuses us, before the minutes that
             the readings take
         """
-        source = balancer.telemetry
-        if not isinstance(source, scrape.Scrape):
+        readings = balancer.telemetry.readings
+        if readings is None:
             return
         balancer.cinder.inventory()
         with progress.shown() as show:
-            source.gather(
+            readings.gather(
                 balancer.settings.window_s,
                 lambda held, wanted: show(
                     'telemetry, seconds', int(held), int(wanted),
                     wanted - held))
         threading.Thread(
             target=_scrape, daemon=True,
-            args=(source, self.app.conf.telemetry.interval)).start()
+            args=(readings, self.app.conf.telemetry.interval)).start()
 
     @contextlib.contextmanager
     def acting(self, window_s: float | None) -> Iterator[rounds.Balancer]:
@@ -227,11 +227,11 @@ def add_window(parser: argparse.ArgumentParser) -> None:
         'at, at least 30 (default: [telemetry] window)')
 
 
-def _scrape(source: scrape.Scrape, seconds: float) -> None:
+def _scrape(readings: Readings, seconds: float) -> None:
     while True:
         time.sleep(seconds)
         try:
-            source.scrape()
+            readings.scrape()
         except errors.SerifosError as exc:
             LOG.warning('%s', exc)
 

@@ -35,7 +35,6 @@ from serifos.files import model_files
 from serifos.files import owners
 from serifos.model.model import Model
 from serifos.report import table
-from serifos.telemetry import scrape
 
 _WIDTH = 72
 _MOST = 20
@@ -180,17 +179,17 @@ class Checks(upgradecheck.UpgradeCommands):
     def _devices(self) -> Iterator[findings.Finding]:
         inventory, models = self._inventory, self._models[0]
         yield from findings.devices(inventory, self._used, models)
-        disks = getattr(adapters.telemetry(self.conf), 'disks', None)
-        if disks is not None:  # of a source that asks node_exporters
-            found = disks({names.host(pool.name) for pool in inventory.pools})
+        found = adapters.telemetry(self.conf).disks(
+            {names.host(pool.name) for pool in inventory.pools})
+        if found is not None:
             yield from findings.fits(inventory, self._used, models, found)
             yield from findings.unchecked(inventory, self._used, models, found)
 
     def _telemetry(self) -> Iterator[findings.Finding]:
         inventory = self._inventory
         source = adapters.telemetry(self.conf)
-        if isinstance(source, scrape.Scrape):
-            source.scrape()
+        if source.readings is not None:
+            source.readings.scrape()
         yield from findings.telemetry(source.observe(
             join.places(inventory, {}), float(self.conf.telemetry.window),
             [pool.name for pool in inventory.pools]))

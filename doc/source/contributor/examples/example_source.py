@@ -19,6 +19,7 @@ from oslo_config import cfg
 
 from serifos import errors
 from serifos.facts import activity
+from serifos.facts.telemetry import Telemetry
 from serifos.facts.workload import Workload
 
 _MOST = {'at': 253_402_300_799, 'seconds': 604800, 'write_pct': 100,
@@ -26,8 +27,8 @@ _MOST = {'at': 253_402_300_799, 'seconds': 604800, 'write_pct': 100,
 """The columns of figures, and the greatest that is believed of each."""
 
 
-class Csv:
-    """The port :class:`.activity.Telemetry` over a CSV file.
+class Csv(Telemetry):
+    """The port :class:`.facts.telemetry.Telemetry` over a CSV file.
 
     :param clock: seconds of the epoch
     """

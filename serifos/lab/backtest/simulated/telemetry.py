@@ -11,6 +11,7 @@ import numpy as np
 
 from serifos.facts import activity
 from serifos.facts.history import Series
+from serifos.facts.telemetry import Telemetry
 from serifos.facts.workload import Workload
 from serifos.lab.backtest.rates import COLUMNS
 from serifos.lab.backtest.simulated.demand import Floats
@@ -23,7 +24,7 @@ _IDLE = Workload(0.0, 4.0, 0.0, iops=0.0, latency_us=0.0)
 _SECONDS = len(COLUMNS)
 
 
-class SimulatedTelemetry:
+class SimulatedTelemetry(Telemetry):
     """What volumes did, as counters on their hosts would tell.
 
     A window begins at the end of a slot. What a volume did on a pool that it

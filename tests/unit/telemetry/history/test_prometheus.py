@@ -44,7 +44,7 @@ class PastTest(testtools.TestCase):
 
     def read(self, *exporters, places=None, begin=BEGIN, end=BEGIN + HOUR,
              step_s=300, **others):
-        return self.source(*exporters, **others).read(
+        return self.source(*exporters, **others).history.read(
             places or [readings.place('a')], begin, end, step_s)
 
     def node1(self, said=None, times=None, **others):
@@ -228,7 +228,7 @@ class PastTest(testtools.TestCase):
 
     def test_no_exporter_and_no_volume(self):
         self.assertEqual(0, self.read().seconds.sum())
-        self.assertEqual((12, 0), self.source(self.node1()).read(
+        self.assertEqual((12, 0), self.source(self.node1()).history.read(
             [], BEGIN, BEGIN + HOUR, 300).seconds.shape)
 
     @ddt.data(1, 10, 400, 0, -300)
