@@ -123,13 +123,17 @@ def check(conf: cfg.ConfigOpts, why: str | None = None) -> None:
     :param why: what is wrong with the files as such
     :raises InputError: where something is
     """
-    default = Options()
-    default([], default_config_files=[], default_config_dirs=[],
-            use_env=False)
-    why = why or next(values.faults(conf, default), None)
+    why = why or next(values.faults(conf, defaults()), None)
     if why is not None:
         raise errors.InputError(
             f'The configuration cannot be used: {why.rstrip(".")}.')
+
+
+def defaults() -> Options:
+    """The configuration of an operator who sets nothing."""
+    conf = Options()
+    conf([], default_config_files=[], default_config_dirs=[], use_env=False)
+    return conf
 
 
 def _read(conf: cfg.ConfigOpts, given: Sequence[str] | None) -> str | None:

@@ -15,14 +15,9 @@ from serifos.facts.hot_by import LATENCY
 from serifos.facts.hot_by import UNITS
 from serifos.facts.reason import Code
 from serifos.facts.reason import Reason
-from serifos.facts import workload
 
 LEAST_GAIN = 1e-9
 """A fall smaller than this fraction is rounding, whatever min_gain says."""
-
-USUAL_S_PER_GIB = 10.0
-"""Seconds for each GiB where no copy was seen yet: 100 MiB/s."""
-
 
 _DAY_S = 86400.0
 
@@ -44,8 +39,8 @@ class Copying:
     :param limited: of Cinder's copy at its volume_copy_bps_limit
     """
 
-    detached: float = USUAL_S_PER_GIB
-    attached: float = USUAL_S_PER_GIB
+    detached: float
+    attached: float
     wiping: float = 0.0
     limited: float = 0.0
 
@@ -59,44 +54,47 @@ class Copying:
 class Limits:
     """The bounds of a plan.
 
+    Those that are options have their default in :mod:`serifos.conf`, not
+    here.
+
     :param min_gain: the fraction by which the greater planning figure of a
         move's two devices must fall, unless the volume's type says another
+    :param active_floor: outstanding I/Os below which a volume is idle
+    :param hot_ratio: how far the figure of a hot device is above the mean,
+        unless its pool says another
+    :param max_fill: the part of a pool's space that no plan fills beyond
+    :param hot_by: figure that decides which pools are hot where that is not
+        how busy they are
+    :param copying: how long copies take
+    :param horizon_s: the time over which a move must pay for its copy, or
+        None where copies are not priced
+    :param capacity_horizon_s: for which the pools' own growth has to find
+        space, or None where growth is no matter
     :param max_moves: moves of a plan on clouds of up to 20 pools (None: 4),
         off each pool on larger ones (None: no limit); several that count as
         one are one
     :param max_gib_per_plan: that its moves copy, None for any number
-    :param active_floor: outstanding I/Os below which a volume is idle
-    :param copying: how long copies take
-    :param horizon_s: the time over which a move must pay for its copy, or
-        None where copies are not priced
-    :param hot_ratio: how far the figure of a hot device is above the mean,
-        unless its pool says another
     :param held: the pools that have been hot for long enough to be
         relieved, None for all
-    :param max_fill: the part of a pool's space that no plan fills beyond
-    :param capacity_horizon_s: for which the pools' own growth has to find
-        space, or None where growth is no matter
-    :param hot_by: what pools are compared by where that is not how busy they
-        are
     :param every_refusal: whether volumes of pools that are not hot are
         refused with a reason, too
     :param trust_models: whether pools are planned by their models where what
         their tenants see contradicts these
     """
 
-    min_gain: float = 0.1
-    max_moves: int | None = None
-    active_floor: float = workload.ACTIVE_FLOOR
-    copying: Copying = Copying()
+    min_gain: float
+    active_floor: float
+    hot_ratio: float
+    max_fill: float
+    hot_by: str
+    copying: Copying
     horizon_s: float | None = None
-    hot_ratio: float = 0.25
-    held: frozenset[str] | None = None
-    max_fill: float = 1.0
     capacity_horizon_s: float | None = None
-    hot_by: str = LATENCY
+    max_moves: int | None = None
+    max_gib_per_plan: float | None = None
+    held: frozenset[str] | None = None
     every_refusal: bool = False
     trust_models: bool = False
-    max_gib_per_plan: float | None = None
 
     @property
     def keeps(self) -> float:

@@ -1,14 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The settings of a balancer whose operator gave none, for the present."""
+"""The settings of a balancer whose operator sets none, for the present."""
 
+import functools
 import pathlib
 
 from serifos.balancer.outcome import Timeouts
 from serifos.balancer.pace import Pace
 from serifos.balancer.settings import BalancerSettings
-from serifos.plan.affinity import labels
-from serifos.plan.limits import Limits
+from serifos.conf import balancer as options
+from serifos.facts.hot_by import LATENCY
+from serifos.plan import limits
 from serifos.plan.loads.demand import Demand
+
+_DEFAULTS = {option.dest: option.default for option in options.OPTS}
+
+
+def _defaults(*names):
+    return {name: _DEFAULTS[name] for name in names}
+
+
+Limits = functools.partial(
+    limits.Limits, hot_by=LATENCY, copying=limits.Copying(10.0, 10.0),
+    **_defaults('min_gain', 'active_floor', 'hot_ratio', 'max_fill'))
+"""Limits of plans by latency, in which copies are not priced."""
 
 
 def balancer(directory='.', models='.', **given):
@@ -16,11 +30,12 @@ def balancer(directory='.', models='.', **given):
     return BalancerSettings(**{
         'state_dir': pathlib.Path(directory),
         'models_dir': pathlib.Path(models), 'limits': Limits(),
-        'timeouts': Timeouts(), 'pace': Pace(), 'planner': 'relieve',
-        'auto': False, 'approved_only': False, 'batch': 2, 'parallel': 4,
-        'hold': 3, 'demand': Demand(), 'history_s': 0.0,
+        'timeouts': Timeouts(), 'pace': Pace(), 'auto': False,
+        'approved_only': False, 'demand': Demand(), 'history_s': 0.0,
         'mend_at_once': False, 'interval_s': 300.0, 'window_s': 600.0,
-        'settle_s': 600.0, 'cool_down_s': 86400.0, 'plan_ttl_s': 86400.0,
-        'max_failures': 3, 'auto_recover': True, 'allow_attached': None,
-        'balance': True, 'server_volumes': labels.ANY,
-        'excluded_projects': frozenset(), **given})
+        'settle_s': 600.0, 'cool_down_s': float(_DEFAULTS['cool_down']),
+        'plan_ttl_s': float(_DEFAULTS['plan_ttl']),
+        'excluded_projects': frozenset(),
+        **_defaults('planner', 'batch', 'parallel', 'hold', 'max_failures',
+                    'auto_recover', 'allow_attached', 'balance',
+                    'server_volumes'), **given})

@@ -31,7 +31,6 @@ from serifos.lab.tuning import journal as tuning_journal
 from serifos.model.model import Model
 from serifos.model import pool_models
 from serifos.plan import bfd
-from serifos.plan import limits
 from serifos.plan.outlook import outlook
 from serifos.plan import problem
 from serifos.plan import relieve
@@ -39,6 +38,7 @@ from serifos.plan import state
 from serifos.report import observation
 from serifos.report import plan_text
 from serifos.report import verdict as judged
+from tests.fakes.settings import Limits
 from tests.fuzz import arguments
 from tests.fuzz import audits
 from tests.fuzz import clouds
@@ -134,9 +134,9 @@ def _cluster(data: bytes) -> None:
     them = pool_models.Fleet([_some_model() if pool.model else None
                               for pool in cluster.pools])
     for planner in bfd.plan, relieve.plan:
-        plan = planner(cluster, them, limits.Limits())
+        plan = planner(cluster, them, Limits())
         first = state.State.of(problem.Problem.of(
-            cluster, them, limits.Limits()))
+            cluster, them, Limits()))
         plan_text.text(outlook.of(
             plan, first, outlook.carried_out(first, plan), {}, {}), None,
             900.0).encode()

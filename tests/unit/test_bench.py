@@ -11,7 +11,7 @@ from unittest import mock
 
 import numpy as np
 
-from serifos.plan.limits import Limits
+from tests.fakes.settings import Limits
 from tests.unit import case
 from tests.unit.cmd import command
 from tests.unit.lab.backtest import histories
@@ -34,7 +34,7 @@ class BenchTestCase(case.DirectoryCase):
     def test_plain_python_and_the_planner_move_alike(self):
         cluster = self.clusters.make_cluster(60, 10, seed=3, blur=True)
         for gain in (0.0, 0.1):
-            limits = Limits(gain)
+            limits = Limits(min_gain=gain)
             self.assertEqual(
                 len(self.clusters.plan('bfd', cluster, limits).moves),
                 self.algorithm_1.migrations(cluster, limits))

@@ -16,6 +16,7 @@ from serifos.facts.workload import Workload
 from serifos.files import documents
 from serifos.lab.sim import devices
 from serifos.lab.sim import modeler
+from serifos.lab.sim import scenario
 from serifos.model.model import Model
 from serifos.model import pool_busy
 from serifos.model import pool_models
@@ -83,7 +84,7 @@ def slo(cluster: Cluster, ratio: float,
         pair: tuple[Model, Model]) -> Cluster:
     """Every tenth volume with an SLO of so much of the pools' mean figure."""
     state = State.of(Problem.of(
-        cluster, make_fleet(cluster, pair), Limits()))
+        cluster, make_fleet(cluster, pair), scenario.limits()))
     most_us = ratio * float(state.figure_us.mean())
     return dataclasses.replace(cluster, volumes=tuple(
         volume if i % 10 else dataclasses.replace(

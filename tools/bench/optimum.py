@@ -13,7 +13,7 @@ from scipy import optimize
 from scipy import sparse
 
 from serifos.facts.cluster import Cluster
-from serifos.plan.limits import Limits
+from serifos.lab.sim import scenario
 
 MILP_SECONDS = 60
 
@@ -89,10 +89,12 @@ def lines(quick: bool) -> Iterator[str]:
             slack.append(best / bound - 1)
             plans = [clusters.plan(planner, cluster, limits)
                      for planner, limits in (
-                         ('bfd', Limits()), ('relieve', Limits()),
-                         ('relieve', Limits(max_moves=10**6)),
-                     ('relieve', Limits(max_moves=10**6, min_gain=0.0,
-                                        hot_ratio=0.0)))]
+                         ('bfd', scenario.limits()),
+                         ('relieve', scenario.limits()),
+                         ('relieve', scenario.limits(max_moves=10**6)),
+                         ('relieve', scenario.limits(
+                             max_moves=10**6, min_gain=0.0,
+                             hot_ratio=0.0)))]
             over.append([made / best - 1 for made in (
                 plans[0].max_us.before, *(p.max_us.after for p in plans))])
         mean = 100 * np.mean(over, axis=0)

@@ -15,8 +15,8 @@ import algorithm_1
 import clusters
 import numpy as np
 
+from serifos.lab.sim import scenario
 from serifos.model.model import Model
-from serifos.plan.limits import Limits
 
 SIZES = ((1_000, 50), (10_000, 200), (100_000, 1_000), (1_000_000, 10_000))
 ONCE, PLAIN = 'algorithm 1, one pass', 'bfd in plain Python'
@@ -46,11 +46,11 @@ def _timed(work: str, volumes: int, pools: int,
     start, left = time.process_time(), ()
     planner = work.partition(',')[0]
     if planner in clusters.PLANNERS:
-        made = clusters.plan(planner, cluster, Limits(), pair, slots)
+        made = clusters.plan(planner, cluster, scenario.limits(), pair, slots)
         moves, left = len(made.moves), (made.hot_pools, made.slo_misses)
     else:
         moves = algorithm_1.migrations(
-            cluster, None if work == ONCE else Limits())
+            cluster, None if work == ONCE else scenario.limits())
     seconds = time.process_time() - start
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return {'seconds': seconds, 'moves': moves, 'left': left,

@@ -12,7 +12,6 @@ from serifos.facts.cluster import Cluster
 from serifos.lab.sim import device
 from serifos.lab.sim import devices
 from serifos.lab.sim import scenario
-from serifos.plan import limits
 
 SEED = 41   # as in the table of reference/planning.rst
 IOS = 1500  # requests of a run
@@ -88,7 +87,7 @@ def searched(hosts: Hosts, cluster: Cluster, most: int, gain: float,
 
 def lines(quick: bool) -> Iterator[str]:
     """Lines of the section."""
-    gain = limits.Limits().min_gain
+    gain = scenario.limits().min_gain
     yield ('truth    cases   before  4 moves  variance  any moves, swaps  '
            'variance  alone')
     for name, cases in (('serial', 2),) if quick else (

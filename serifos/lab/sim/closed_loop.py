@@ -22,7 +22,6 @@ from serifos.lab.sim import devices
 from serifos.lab.sim import scenario
 from serifos.lab.sim import ssd as ssds
 from serifos.model.model import Model
-from serifos.plan.limits import Limits
 from serifos.plan import recent
 
 BATCH = 2
@@ -59,7 +58,7 @@ def run(loop: Loop) -> Moved:
     """Plans each round on a noisy observation and makes its first moves."""
     now = scenario.placed(loop.case).observe()
     rng = np.random.default_rng([loop.case.seed, loop.case.number])
-    latest, limits = recent.Recent(loop.hold), Limits()
+    latest, limits = recent.Recent(loop.hold), scenario.limits()
     been: dict[str, set[str]] = {v.id: {v.pool} for v in now.volumes}
     moves = returns = 0
     for at in range(loop.rounds):
@@ -116,7 +115,7 @@ def drifted(loop: Drift) -> Drifted:
     bed = devices.Testbed(loop.case.testbed.name, hosts)
     cloud = scenario.placed(dataclasses.replace(loop.case, testbed=bed))
     moves, before = 0, _worst_us(cloud)
-    limits = Limits(trust_models=not loop.measured)
+    limits = scenario.limits(trust_models=not loop.measured)
     for _ in range(loop.rounds):
         plan = planning.plan('relieve', planning.measured(
             cloud.observe(), limits, models), limits, models)

@@ -13,9 +13,12 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
 import functools
+from typing import Any
 
 import numpy as np
 
+from serifos.cmd.balancer import adapters
+from serifos import conf
 from serifos.design import random_tests
 from serifos.facts.cluster import Cluster
 from serifos.facts.cluster import Volume
@@ -179,6 +182,12 @@ def _by_predictions(case: Case, first: Cluster,
     return cloud
 
 
+def limits(**given: Any) -> Limits:
+    """The limits of an operator who sets no option; copies are not priced."""
+    return dataclasses.replace(adapters.limits_of(conf.defaults()),
+                               **{'horizon_s': None, **given})
+
+
 def _cloud(case: Case) -> SimulatedCloud:
     return SimulatedCloud(case.testbed, _chance(case), case.ios,
                           case.tails)
@@ -190,7 +199,7 @@ def _chance(case: Case) -> list[int]:
 
 def _moves(planner: Callable[..., Plan], cluster: Cluster,
            fleet: pool_models.Fleet) -> list[tuple[str, str]]:
-    plan = planner(cluster, fleet, Limits())
+    plan = planner(cluster, fleet, limits())
     return [(move.volume, move.target) for move in plan.moves]
 
 

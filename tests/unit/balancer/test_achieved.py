@@ -15,8 +15,8 @@ from serifos.facts import pool_errors
 from serifos.facts.workload import Workload
 from serifos.files import documents
 from serifos.model.model import Model
-from serifos.plan.limits import Limits
 from serifos.plan import recent
+from tests.fakes.settings import Limits
 from tests.unit.balancer import cloud
 from tests.unit.balancer.cloud import A
 from tests.unit.balancer.cloud import B

@@ -10,10 +10,10 @@ import ddt
 
 from serifos import errors
 from serifos.facts.inventory import Type
-from serifos.plan.limits import Limits
 from serifos.plan.loads.demand import Demand
 from serifos.plan import recent
 from tests.fakes import history
+from tests.fakes.settings import Limits
 from tests.unit.balancer import cloud
 from tests.unit.balancer.cloud import A
 from tests.unit.balancer.cloud import B

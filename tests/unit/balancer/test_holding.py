@@ -19,10 +19,10 @@ from serifos.facts.cluster import Volume
 from serifos.facts.history import Series
 from serifos.facts.inventory import Inventory
 from serifos.facts.workload import Workload
-from serifos.plan.limits import Limits
 from serifos.plan.loads.demand import Demand
 from serifos.plan import recent
 from tests.fakes import settings
+from tests.fakes.settings import Limits
 from tests.unit.plan import clusters
 
 DAYS, A_DAY, VOLUMES, POOLS = 7, 24, 16, 4

@@ -11,8 +11,8 @@ from serifos.facts.cluster import Cluster
 from serifos.facts import pool_errors
 from serifos.facts.reason import Code
 from serifos.facts.workload import Workload
-from serifos.plan.limits import Limits
 from serifos.plan import text
+from tests.fakes.settings import Limits
 from tests.unit.plan import clusters
 from tests.unit.plan.clusters import pool
 from tests.unit.plan.clusters import volume

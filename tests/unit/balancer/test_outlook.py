@@ -5,7 +5,7 @@ from serifos.balancer import outlook
 from serifos.balancer import planning
 from serifos.facts.cluster import Cluster
 from serifos.plan import bfd
-from serifos.plan.limits import Limits
+from tests.fakes.settings import Limits
 from tests.unit.plan import clusters
 from tests.unit.plan.clusters import pool
 from tests.unit.plan.clusters import volume

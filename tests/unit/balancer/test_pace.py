@@ -10,7 +10,7 @@ from serifos.facts import times
 from serifos.plan.limits import Copying
 from tests.unit.balancer import cloud
 
-USUAL = Copying()
+USUAL = Copying(10.0, 10.0)
 NOON = times.parse('2027-01-15T12:00:00Z')
 
 

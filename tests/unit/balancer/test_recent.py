@@ -14,8 +14,8 @@ from serifos.facts.inventory import Type
 from serifos.facts.workload import mean
 from serifos.facts.workload import Workload
 from serifos.files import documents
-from serifos.plan.limits import Limits
 from serifos.plan import recent
+from tests.fakes.settings import Limits
 from tests.unit.balancer import cloud
 from tests.unit.balancer.cloud import A
 from tests.unit.plan import clusters

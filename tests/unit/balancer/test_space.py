@@ -13,7 +13,7 @@ from serifos.database.space import SLOT_S
 from serifos.database.space import Space
 from serifos.facts.space import Used
 from serifos.files import documents
-from serifos.plan.limits import Limits
+from tests.fakes.settings import Limits
 from tests.unit.balancer import cloud
 from tests.unit.balancer.cloud import A
 from tests.unit.balancer.cloud import B

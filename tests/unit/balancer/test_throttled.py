@@ -11,9 +11,9 @@ from serifos.facts.inventory import Type
 from serifos.facts import workload
 from serifos.files import documents
 from serifos.model.model import Model
-from serifos.plan.limits import Limits
 from serifos.plan.problem import Problem
 from serifos.report import observation
+from tests.fakes.settings import Limits
 from tests.unit.balancer import cloud
 from tests.unit.balancer.cloud import A
 from tests.unit.balancer.cloud import B

@@ -22,8 +22,8 @@ from serifos.files import documents
 from serifos.model import fit
 from serifos.model import fit_runs
 from serifos.model import kinds
-from serifos.plan.limits import Limits
 from serifos import plugins
+from tests.fakes.settings import Limits
 from tests.unit.balancer import cloud
 from tests.unit.cmd import command
 from tests.unit.plan import clusters

@@ -12,7 +12,7 @@ import testtools
 from serifos.design import stopping
 from serifos.model.model import Model
 from serifos.model import verdict
-from serifos.plan.limits import Limits
+from tests.fakes.settings import Limits
 
 MODELS = pathlib.Path(__file__).parents[3] / 'etc/serifos/examples/models'
 

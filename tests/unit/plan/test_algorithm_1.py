@@ -16,7 +16,7 @@ from serifos.facts.cluster import Volume
 from serifos.facts import workload
 from serifos.files import documents
 from serifos.plan import bfd
-from serifos.plan.limits import Limits
+from tests.fakes.settings import Limits
 from tests.unit import case
 from tests.unit.cmd import command
 from tests.unit.papers import golden

@@ -13,8 +13,8 @@ from serifos.facts.workload import Workload
 from serifos.plan import bfd
 from serifos.plan import copying
 from serifos.plan.limits import Copying
-from serifos.plan.limits import Limits
 from serifos.plan import relieve
+from tests.fakes.settings import Limits
 from tests.unit.plan import clusters
 from tests.unit.plan.clusters import pool
 from tests.unit.plan.clusters import volume
@@ -44,7 +44,7 @@ class CopyingTest(testtools.TestCase):
 
     def test_a_plan_says_how_long_and_what_is_seen_meanwhile(self):
         self.sized()
-        move, = self.plan(copying=Copying(1.0)).moves
+        move, = self.plan(copying=Copying(1.0, 10.0)).moves
         self.assertEqual(1.0, move.copy_s)
         self.assertEqual(800 + 1280, move.source_during_us)
         self.assertEqual(1280, move.target_during_us)
@@ -74,7 +74,7 @@ class CopyingTest(testtools.TestCase):
     def test_a_slower_copy_is_felt_less(self):
         # 128 requests a second that take 2.08 ms: 0.266 outstanding of 8.
         self.sized()
-        move, = self.plan(copying=Copying(64.0)).moves
+        move, = self.plan(copying=Copying(64.0, 10.0)).moves
         self.assertAlmostEqual(800 + 1280 * 128 * 2080e-6 / 8,
                                move.source_during_us)
 
@@ -98,7 +98,7 @@ class CopyingTest(testtools.TestCase):
         # 16 outstanding: ln(800 / 400) for 270 s, ln(2080 / 800) for 200 s.
         self.sized(u=200.0, v=200.0)
         for planner in relieve, bfd:
-            plan = self.plan(planner, copying=Copying(1.0),
+            plan = self.plan(planner, copying=Copying(1.0, 10.0),
                              horizon_s=270.0)
             self.assertEqual((), plan.moves)
             self.assertEqual(['u', 'v'], [r.volume for r in plan.refused])
@@ -111,7 +111,7 @@ class CopyingTest(testtools.TestCase):
     def test_and_accepted_over_a_longer_horizon(self):
         self.sized(u=200.0, v=200.0)
         self.assertEqual(1, len(self.plan(
-            copying=Copying(1.0), horizon_s=280.0).moves))
+            copying=Copying(1.0, 10.0), horizon_s=280.0).moves))
 
     def test_tenants_on_the_target_count_while_it_is_copied_alone(self):
         # u and v see 600 us instead of 1000; w sees as much instead of 200,
@@ -124,11 +124,11 @@ class CopyingTest(testtools.TestCase):
                      Workload(0, 20, q)))))
             self.sized(u=200.0, v=200.0)
             self.assertEqual(moves, len(self.plan(
-                copying=Copying(1.0), horizon_s=horizon_s).moves), q)
+                copying=Copying(1.0, 10.0), horizon_s=horizon_s).moves), q)
 
     def test_wiping_the_source_is_a_harm_too(self):
         self.sized(u=200.0, v=200.0)
-        plan = self.plan(copying=Copying(1.0, wiping=1.0),
+        plan = self.plan(copying=Copying(1.0, 10.0, wiping=1.0),
                          horizon_s=500.0)
         self.assertIn('takes 3.33 min and wiping its source 3.33 min, in',
                       plan.refused[0].reason)

@@ -5,7 +5,7 @@ import testtools
 from serifos import errors
 from serifos.facts.cluster import Cluster
 from serifos.plan import evacuate
-from serifos.plan import limits
+from tests.fakes.settings import Limits
 from tests.unit.plan import clusters
 from tests.unit.plan.clusters import pool
 from tests.unit.plan.clusters import volume
@@ -14,7 +14,7 @@ from tests.unit.plan.clusters import volume
 def _plan(pools, volumes, name='a'):
     cluster = Cluster(tuple(pools), tuple(volumes))
     them = clusters.models_of(cluster)
-    return evacuate.plan(cluster, them, limits.Limits(), name)
+    return evacuate.plan(cluster, them, Limits(), name)
 
 
 def _steps(plan):

@@ -9,11 +9,11 @@ import testtools
 from serifos.facts.cluster import Cluster
 from serifos.facts.workload import Workload
 from serifos.plan import acceptance
-from serifos.plan.limits import Limits
 from serifos.plan import outcomes
 from serifos.plan.outlook import explaining
 from serifos.plan.problem import Problem
 from serifos.plan.state import State
+from tests.fakes.settings import Limits
 from tests.unit.plan import clusters
 from tests.unit.plan.clusters import pool
 from tests.unit.plan.clusters import volume

@@ -7,9 +7,9 @@ import dataclasses
 import testtools
 
 from serifos.facts.cluster import Cluster
-from serifos.plan.limits import Limits
 from serifos.plan import relieve
 from serifos.plan.slo import keeping
+from tests.fakes.settings import Limits
 from tests.unit.plan import clusters
 
 LATE = 20

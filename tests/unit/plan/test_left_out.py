@@ -6,8 +6,8 @@ import testtools
 from serifos.facts.cluster import Cluster
 from serifos.plan import bfd
 from serifos.plan import evacuate
-from serifos.plan.limits import Limits
 from serifos.plan import relieve
+from tests.fakes.settings import Limits
 from tests.unit.plan import clusters
 
 OUT = 'is left out of balancing by its serifos_balance'

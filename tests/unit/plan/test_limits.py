@@ -6,11 +6,11 @@ import testtools
 
 from serifos.facts.cluster import Cluster
 from serifos.plan import acceptance
-from serifos.plan.limits import Limits
 from serifos.plan.limits import shortfall
 from serifos.plan.outcomes import Outcomes
 from serifos.plan.problem import Problem
 from serifos.plan.state import State
+from tests.fakes.settings import Limits
 from tests.unit.plan import clusters
 
 

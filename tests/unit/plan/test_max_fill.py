@@ -12,8 +12,8 @@ import testtools
 from serifos.facts.cluster import Cluster
 from serifos.plan import bfd
 from serifos.plan import evacuate
-from serifos.plan.limits import Limits
 from serifos.plan import relieve
+from tests.fakes.settings import Limits
 from tests.unit.plan import clusters
 from tests.unit.plan.clusters import pool
 from tests.unit.plan.clusters import volume

@@ -12,13 +12,13 @@ import testtools
 from serifos.facts.cluster import Cluster
 from serifos.facts import reason
 from serifos.facts.workload import Workload
-from serifos.plan.limits import Limits
 from serifos.plan.outlook.outlook import carried_out
 from serifos.plan.outlook.outlook import Expected
 from serifos.plan.outlook.outlook import of
 from serifos.plan.problem import Problem
 from serifos.plan import relieve
 from serifos.plan.state import State
+from tests.fakes.settings import Limits
 from tests.unit.plan import clusters
 from tests.unit.plan.clusters import pool
 from tests.unit.plan.clusters import volume

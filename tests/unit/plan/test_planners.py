@@ -9,9 +9,9 @@ import testtools
 from serifos.facts.cluster import Cluster
 from serifos.facts.workload import Workload
 from serifos.plan import bfd
-from serifos.plan.limits import Limits
 from serifos.plan import relieve
 from serifos.plan.slo import keeping
+from tests.fakes.settings import Limits
 from tests.unit.plan import clusters
 from tests.unit.plan.clusters import pool
 from tests.unit.plan.clusters import volume

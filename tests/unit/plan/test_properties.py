@@ -14,7 +14,6 @@ import testtools
 
 from serifos.plan import acceptance
 from serifos.plan import bfd
-from serifos.plan.limits import Limits
 from serifos.plan import outcomes
 from serifos.plan.problem import Problem
 from serifos.plan import quota
@@ -24,14 +23,15 @@ from serifos.plan.search import beam
 from serifos.plan.slo import beyond
 from serifos.plan.slo import keeping
 from serifos.plan.state import State
+from tests.fakes.settings import Limits
 from tests.unit.plan import clusters
 from tests.unit.plan import reference
 
 PLANNERS = strategies.sampled_from((bfd, relieve))
 LIMITS = strategies.builds(
-    Limits, strategies.one_of(strategies.sampled_from((0.0, 0.1)),
-                              strategies.floats(0, 0.95)),
-    strategies.sampled_from((None, None, 1, 2)))
+    Limits, min_gain=strategies.one_of(strategies.sampled_from((0.0, 0.1)),
+                                       strategies.floats(0, 0.95)),
+    max_moves=strategies.sampled_from((None, None, 1, 2)))
 KEEPS = keeping.RESTORED, keeping.AVOIDED
 EASES = keeping.EASED, keeping.REDUCED
 SMALL = strategies.sampled_from((0, 20))
@@ -48,7 +48,7 @@ class PlanTestCase(testtools.TestCase):
 
     @EXAMPLES
     @given(PLANNERS, clusters.clusters(), LIMITS, SMALL)
-    @example(bfd, clusters.of_seed(211), Limits(0.40625), 0)
+    @example(bfd, clusters.of_seed(211), Limits(min_gain=0.40625), 0)
     def test_every_move_is_worth_it_and_fits_at_its_turn(
             self, planner, cluster, limits, small):
         self.patch(quota, 'SMALL', small)
@@ -206,7 +206,7 @@ class AgainstPlainPythonTestCase(testtools.TestCase):
 
     @EXAMPLES
     @given(clusters.clusters(), LIMITS)
-    @example(clusters.of_seed(35618), Limits(0.0))
+    @example(clusters.of_seed(35618), Limits(min_gain=0.0))
     def test_one_move_of_a_small_cloud_is_the_best_that_is_accepted(
             self, cluster, limits):
         limits = dataclasses.replace(limits, max_moves=1)

@@ -17,13 +17,13 @@ from serifos.facts.servers import Server
 from serifos.facts.servers import Servers
 from serifos.facts import settings as said
 from serifos.plan import eligibility
-from serifos.plan.limits import Limits
 from serifos.plan.limits import shortfall
 from serifos.plan.limits import target_refusal
 from serifos.plan.outlook import reasons
 from serifos.plan.plan import Move
 from serifos.plan.plan import Refusal
 from serifos.plan import relieve
+from tests.fakes.settings import Limits
 from tests.unit.plan import clusters
 
 NOVA = Servers(

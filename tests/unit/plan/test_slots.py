@@ -15,7 +15,6 @@ import testtools
 from serifos.facts.cluster import Cluster
 from serifos.facts.workload import Workload
 from serifos.plan import bfd
-from serifos.plan.limits import Limits
 from serifos.plan.loads import slots
 from serifos.plan.loads.slots import AT_ONCE
 from serifos.plan.loads.slots import Slots
@@ -23,6 +22,7 @@ from serifos.plan.loads.slots import WIDE
 from serifos.plan.problem import Problem
 from serifos.plan import relieve
 from serifos.plan.state import State
+from tests.fakes.settings import Limits
 from tests.unit.plan import clusters
 from tests.unit.plan.clusters import pool
 from tests.unit.plan.clusters import volume

@@ -2,7 +2,6 @@
 """Which SLO pools can meet, by plain arithmetic."""
 
 import dataclasses
-
 import random
 
 import ddt
@@ -13,12 +12,12 @@ import testtools
 
 from serifos.facts.cluster import Cluster
 from serifos.facts.workload import Workload
-from serifos.plan.limits import Limits
 from serifos.plan.loads import slots as load_slots
 from serifos.plan.problem import Problem
 from serifos.plan.slo import beyond
 from serifos.plan.slo import supported
 from serifos.plan import state
+from tests.fakes.settings import Limits
 from tests.unit.plan import clusters
 from tests.unit.plan.clusters import pool
 from tests.unit.plan.clusters import volume

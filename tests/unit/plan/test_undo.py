@@ -11,10 +11,10 @@ import testtools
 
 from serifos.facts.cluster import Cluster
 from serifos.plan import bfd
-from serifos.plan.limits import Limits
 from serifos.plan import relieve
 from serifos.plan import undo
 from serifos.plan import usable
+from tests.fakes.settings import Limits
 from tests.unit.plan import clusters
 from tests.unit.plan.clusters import pool
 from tests.unit.plan.clusters import volume
@@ -54,7 +54,7 @@ class UndoTest(testtools.TestCase):
            strategies.sampled_from((0.0, 0.1)))
     def test_after_the_whole_plan_all_is_as_before(
             self, planner, before, min_gain):
-        limits = Limits(min_gain)
+        limits = Limits(min_gain=min_gain)
         plan = clusters.planned(planner, before, limits)
         moved = {move.volume for move in plan.moves}
         after = _cooling(clusters.applied(before, plan.moves), moved)
@@ -77,7 +77,7 @@ class UndoTest(testtools.TestCase):
     @given(clusters.clusters(), strategies.randoms(use_true_random=False))
     def test_whatever_happened_since_each_volume_goes_back_or_says_why(
             self, before, rng):
-        plan = clusters.planned(relieve, before, Limits(0.0))
+        plan = clusters.planned(relieve, before, Limits(min_gain=0.0))
         now = clusters.applied(before, plan.moves)
         now = Cluster(tuple(
             dataclasses.replace(

@@ -12,12 +12,12 @@ from serifos.facts.reason import Code
 from serifos.facts.workload import Workload
 from serifos.plan import acceptance
 from serifos.plan import bfd
-from serifos.plan.limits import Limits
 from serifos.plan import outcomes
 from serifos.plan.problem import Problem
 from serifos.plan import relieve
 from serifos.plan.slo import keeping
 from serifos.plan.state import State
+from tests.fakes.settings import Limits
 from tests.unit.plan import clusters
 from tests.unit.plan.clusters import pool
 from tests.unit.plan.clusters import volume

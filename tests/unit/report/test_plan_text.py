@@ -11,10 +11,10 @@ from serifos.balancer import planning
 from serifos.facts.cluster import Cluster
 from serifos.facts import reason
 from serifos.facts.workload import Workload
-from serifos.plan.limits import Limits
 from serifos.plan import relieve
 from serifos.report import plan_text
 from serifos.report import wording
+from tests.fakes.settings import Limits
 from tests.unit.plan import clusters
 from tests.unit.plan.clusters import pool
 from tests.unit.plan.clusters import volume

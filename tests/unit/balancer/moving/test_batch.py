@@ -11,12 +11,12 @@ from serifos.facts.cluster import Cluster
 from serifos.facts.cluster import Pool
 from serifos.facts.cluster import Volume
 from serifos.facts import times
-from serifos.plan.limits import Limits
 from serifos.plan.plan import Move
 from serifos.plan.problem import Problem
 from serifos.plan import relieve
 from serifos.plan.slo import beyond
 from serifos.plan.state import State
+from tests.fakes.settings import Limits
 from tests.unit.balancer import cloud
 from tests.unit.plan import clusters
 

@@ -8,8 +8,8 @@ from serifos.balancer.moving import remaining
 from serifos.facts.cluster import Cluster
 from serifos.facts.cluster import Pool
 from serifos.facts.cluster import Volume
-from serifos.plan.limits import Limits
 from serifos.plan.plan import Move
+from tests.fakes.settings import Limits
 from tests.unit.balancer import cloud
 from tests.unit.balancer.cloud import A
 from tests.unit.balancer.cloud import B

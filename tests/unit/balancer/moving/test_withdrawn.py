@@ -5,10 +5,10 @@ from serifos.balancer.moving import remaining
 from serifos.facts.cluster import Cluster
 from serifos.facts.inventory import Type
 from serifos.plan import evacuate
-from serifos.plan.limits import Limits
 from serifos.plan.plan import Move
 from serifos.plan import relieve
 from serifos.plan import usable
+from tests.fakes.settings import Limits
 from tests.unit.balancer import cloud
 from tests.unit.balancer.cloud import A
 from tests.unit.balancer.cloud import B

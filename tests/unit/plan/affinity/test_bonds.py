@@ -5,13 +5,13 @@ from serifos.facts.cluster import Cluster
 from serifos.plan.affinity import torn
 from serifos.plan import bfd
 from serifos.plan import evacuate
-from serifos.plan.limits import Limits
 from serifos.plan.outlook import explaining
 from serifos.plan.outlook import reasons
 from serifos.plan.plan import Move
 from serifos.plan.problem import Problem
 from serifos.plan import relieve
 from serifos.plan.state import State
+from tests.fakes.settings import Limits
 from tests.unit.plan import clusters
 
 SAME, APART = {'same_pool': ('s',)}, {'different_pool': ('d',)}

@@ -18,16 +18,16 @@ from serifos.facts.cluster import Cluster
 from serifos.plan.affinity import torn
 from serifos.plan import bfd
 from serifos.plan import evacuate
-from serifos.plan.limits import Limits
 from serifos.plan.outlook import reasons
 from serifos.plan import quota
 from serifos.plan import relieve
 from serifos.plan import undo
+from tests.fakes.settings import Limits
 from tests.unit.plan import clusters
 
 LIMITS = strategies.builds(
-    Limits, strategies.sampled_from((0.0, 0.1)),
-    strategies.sampled_from((None, None, 1, 2)),
+    Limits, min_gain=strategies.sampled_from((0.0, 0.1)),
+    max_moves=strategies.sampled_from((None, None, 1, 2)),
     every_refusal=strategies.just(True),
     max_fill=strategies.sampled_from((1.0, 0.9)),
     horizon_s=strategies.sampled_from((None, 600.0)),
@@ -145,7 +145,7 @@ class PlansTest(testtools.TestCase):
     def test_nothing_that_is_left_of_a_plan_brings_foes_together(
             self, planner, seed):
         """Their labels may have come after the plan."""
-        limits, then = Limits(0.0), bound(seed)
+        limits, then = Limits(min_gain=0.0), bound(seed)
         moves = clusters.planned(planner, dataclasses.replace(
             then, volumes=tuple(dataclasses.replace(
                 volume, same_pool=(), different_pool=())
