@@ -55,8 +55,13 @@ class Backtest(app.Fails, command.Command):
                            'SLO of every volume, ms')
         options.add_number(parser, '--scale', 1.0, 'FACTOR',
                            'multiply all demands')
+        parser.add_argument(
+            '--volume-clear', choices=('zero', 'none'), default='zero',
+            help='what is done with the source of a copy afterwards, as '
+                 'volume_clear of cinder.conf says: zero is the default '
+                 'there, which LVM follows for thick volumes; for thin ones '
+                 'give none')
         _add_pools(parser)
-        _add_migrations(parser)
         runner.add_arguments(parser, 'backtest.html and backtest.json')
         return parser
 
@@ -76,7 +81,7 @@ class Backtest(app.Fails, command.Command):
             args.pool_gib, documents.read_cluster(args.cluster)
             if args.cluster else None, args.truth, args.drift, args.seed,
             args.add, args.remove, args.other, args.volume_clear,
-            args.attached, args.failures, self.app.options.config_file)
+            self.app.options.config_file)
         made = cases.made(asked, csv_history.read(args.history))
         with runner.Processes(min(args.jobs, len(made))) as processes:
             scores = [*processes.map('Replaying', replay.quietly, made)]
@@ -123,22 +128,6 @@ def _add_pools(parser: argparse.ArgumentParser) -> None:
     options.add_number(
         pools, '--drift', 0.1, 'SD', 'how far each pool is off its device: '
         'the standard deviation of the log of each time')
-
-
-def _add_migrations(parser: argparse.ArgumentParser) -> None:
-    """How they go."""
-    group = parser.add_argument_group('migrations')
-    group.add_argument(
-        '--volume-clear', choices=('zero', 'none'), default='zero',
-        help='what is done with the source of a copy afterwards, as '
-             'volume_clear of cinder.conf says: zero is the default there, '
-             'which LVM follows for thick volumes; for thin ones give none')
-    options.add_number(
-        group, '--attached', 1.0, 'SHARE', 'of volumes that are in use by '
-        'servers which all run, so that Nova copies them')
-    options.add_number(
-        group, '--failures', 0.0, 'SHARE', 'of migrations that fail, '
-        'somewhere in the copy')
 
 
 def _again() -> str:

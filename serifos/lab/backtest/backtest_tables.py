@@ -25,21 +25,17 @@ def document(settings: Mapping[str, Any],
 
 
 def of_scores(scores: Sequence[Score]) -> table.Table:
-    """A row for each policy; what is rare where there is any."""
-    some = any(score.failed for score in scores)
-    cramped = any(score.cramped_minutes for score in scores)
+    """A row for each policy."""
     return table.Table(
         ('policy', 'pools', 'worst pool, ms', 'p99 of it, ms',
          'SLO violated, volume minutes', 'sd over pools, ms', 'served',
-         'moves', *['failed'] * some, 'GiB moved', 'moves a day',
-         'moves per 10 volumes, week', 'busiest pool by best',
-         *['cramped, volume minutes'] * cramped),
+         'moves', 'GiB moved', 'moves a day',
+         'moves per 10 volumes, week', 'busiest pool by best'),
         [(score.policy, score.pools, score.worst_us / 1e3,
           score.worst_p99_us / 1e3, round(score.slo_minutes),
           score.variance_us2 ** 0.5 / 1e3, table.percent(score.served, '.2f'),
-          score.moves, *[score.failed] * some, round(score.moved_gib),
-          score.moves_a_day, score.moves_per_ten_a_week, score.next_day,
-          *[round(score.cramped_minutes)] * cramped)
+          score.moves, round(score.moved_gib),
+          score.moves_a_day, score.moves_per_ten_a_week, score.next_day)
          for score in scores],
         f'{scores[0].volumes:,} volumes, {scores[0].days:g} days')
 

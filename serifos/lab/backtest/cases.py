@@ -24,9 +24,7 @@ from serifos.lab.backtest import csv_history
 from serifos.lab.backtest import pools
 from serifos.lab.backtest.rates import Rates
 from serifos.lab.backtest import replay
-from serifos.lab.backtest.simulated import copies
 from serifos.lab.backtest.simulated import devices
-from serifos.lab.backtest.simulated.sizes import Sizes
 from serifos.lab.backtest.simulated import truth
 from serifos.model.model import Model
 from serifos.plan import capacity
@@ -48,8 +46,6 @@ class Asked:
     :param cluster: the observation whose pools and places are replayed
     :param scale: what all demands are multiplied by
     :param volume_clear: as in cinder.conf, zero or none
-    :param attached: the share of volumes that are in use
-    :param failures: the share of migrations that fail midway
     """
 
     models_dir: str
@@ -69,8 +65,6 @@ class Asked:
     remove: Sequence[str] = ()
     other: Sequence[str] = ()
     volume_clear: str = 'zero'
-    attached: float = 1.0
-    failures: float = 0.0
     config_files: Sequence[str] | None = None
 
     def __post_init__(self) -> None:
@@ -79,8 +73,6 @@ class Asked:
         bounds.refuse_outside('--slo', self.slo_ms, 1e-3, 1e6, 'ms')
         bounds.refuse_outside('--scale', self.scale, 1e-3, 1e3)
         bounds.refuse_outside('--seed', self.seed, 0)
-        bounds.refuse_outside('--attached', self.attached, 0.0, 1.0)
-        bounds.refuse_outside('--failures', self.failures, 0.0, 1.0)
 
 
 def made(asked: Asked, history: csv_history.History) -> list[replay.Case]:
@@ -103,9 +95,6 @@ def made(asked: Asked, history: csv_history.History) -> list[replay.Case]:
              for volume in demand.volumes}
     chosen = devices.named(asked.truth)
     kinds = devices.of_models(_needed(models, asked), chosen)
-    first = dict(zip(demand.volumes, Sizes(
-        demand.volumes, np.array([*sizes.values()]),
-        history.steps).at(demand.begin).tolist()))
     fleet = _fleet(asked, models, demand, sizes, kinds)
     variants = ['']
     if asked.add or asked.remove or asked.other:
@@ -115,16 +104,13 @@ def made(asked: Asked, history: csv_history.History) -> list[replay.Case]:
         found = dataclasses.replace(fleet, home={}) if (
             name == replay.CINDER) else fleet
         return found if not what else pools.changed(
-            placed(found, demand, first), sorted(models), add=asked.add,
+            placed(found, demand, sizes), sorted(models), add=asked.add,
             remove=asked.remove, other=asked.other)
 
-    migrations = copies.Migrations(
-        asked.volume_clear != 'none', asked.attached, asked.failures,
-        asked.seed)
     return [replay.Case(
         name, text + what, demand, sizes, its,
         devices.of_pools(its.pools, kinds, asked.drift, asked.seed),
-        settings[text], 1000 * asked.slo_ms, migrations, history.steps)
+        settings[text], 1000 * asked.slo_ms, asked.volume_clear != 'none')
         for what in variants for text in asked.policies
         for name in [text.partition(':')[0]] for its in [start(name, what)]]
 

@@ -30,7 +30,6 @@ from serifos.files import history_csv
 from serifos.lab.backtest.grid import Grid
 from serifos.lab.backtest.grid import Wrong
 from serifos.lab.backtest.rates import Rates
-from serifos.lab.backtest.simulated import sizes
 
 _NEEDED, _SIZE = history_csv.COLUMNS, history_csv.SIZE
 _RATES = _NEEDED[3:]
@@ -47,12 +46,10 @@ class History:
 
     :param series: without outstanding I/Os, which are a device's answer
     :param size_gib: volume → its greatest size; without those that have none
-    :param steps: of volumes that are extended
     """
 
     series: Rates
     size_gib: Mapping[str, float]
-    steps: sizes.Steps = dataclasses.field(default_factory=dict)
 
 
 def read(path: str | os.PathLike[str]) -> History:
@@ -107,21 +104,7 @@ def parsed(lines: Iterable[str], name: str) -> History:
             f'{errors.one_line(str(exc))}.') from None
     if not grid.volumes:
         raise errors.FormatError(f'The history {name} has no lines.')
-    return History(
-        grid.series(), {volume: max(its) for volume, its in had.items()},
-        {volume: _steps(its) for volume, its in had.items() if len(its) > 1})
-
-
-def _steps(since: Mapping[float, float]) -> list[tuple[float, float]]:
-    """(since when, GiB) of GiB → since when; what comes after more is less.
-
-    Volumes do not shrink: a lesser size after a greater one does not count.
-    """
-    found: list[tuple[float, float]] = []
-    for gib, begin in sorted(since.items(), reverse=True):
-        if not found or begin < found[-1][0]:
-            found.append((begin, gib))
-    return found[::-1]
+    return History(grid.series(), had)
 
 
 def _columns(header: Sequence[str]) -> dict[str, int]:
@@ -134,7 +117,7 @@ def _columns(header: Sequence[str]) -> dict[str, int]:
 
 
 def _take(row: Sequence[str], place: Mapping[str, int], grid: Grid,
-          had: dict[str, dict[float, float]]) -> None:
+          had: dict[str, float]) -> None:
     if len(row) <= max(place[name] for name in _NEEDED):
         raise Wrong(f'it has {len(row)} fields, fewer than the header')
     volume = row[place['volume']].strip()
@@ -144,12 +127,10 @@ def _take(row: Sequence[str], place: Mapping[str, int], grid: Grid,
     if not 1 <= seconds <= _LONGEST_S:
         raise Wrong(f'its seconds are {seconds:g}; give 1 to '
                     f'{_LONGEST_S:g}')
-    begin = _begin(row[place['begin']])
-    grid.add(volume, begin, seconds,
+    grid.add(volume, _begin(row[place['begin']]), seconds,
              [_number(row, place, name) for name in _RATES])
     if place.get(_SIZE, len(row)) < len(row) and row[place[_SIZE]].strip():
-        gib, its = _number(row, place, _SIZE), had.setdefault(volume, {})
-        its[gib] = min(begin, its.get(gib, begin))
+        had[volume] = max(_number(row, place, _SIZE), had.get(volume, 0.0))
 
 
 def _number(row: Sequence[str], place: Mapping[str, int],

@@ -28,12 +28,9 @@ from serifos.lab.backtest import packing
 from serifos.lab.backtest.pools import Fleet
 from serifos.lab.backtest.rates import Rates
 from serifos.lab.backtest.simulated import cinder
-from serifos.lab.backtest.simulated.copies import Migrations
 from serifos.lab.backtest.simulated.demand import Demand
 from serifos.lab.backtest.simulated.demand import Floats
 from serifos.lab.backtest.simulated import nova
-from serifos.lab.backtest.simulated.sizes import Sizes
-from serifos.lab.backtest.simulated.sizes import Steps
 from serifos.lab.backtest.simulated.stretch import Stretch
 from serifos.lab.backtest.simulated.telemetry import SimulatedTelemetry
 from serifos.lab.backtest.simulated import truth
@@ -53,11 +50,11 @@ class Case:
     """The inputs of a replay, for a process of its own.
 
     :param demand: of the time to be replayed, see :func:`prepared`
-    :param size_gib: volume → GiB, the most that it ever has
-    :param steps: of volumes that are extended
+    :param size_gib: volume → GiB
     :param devices: what each pool is in truth
     :param settings: the balancer's, mode auto
     :param slo_us: of all volumes
+    :param wiping: whether what a volume leaves is wiped
     :param most_outstanding: of a volume on a saturated device
     """
 
@@ -69,8 +66,7 @@ class Case:
     devices: tuple[ssds.Ssd, ...]
     settings: BalancerSettings
     slo_us: float
-    migrations: Migrations = Migrations()
-    steps: Steps = dataclasses.field(default_factory=dict)
+    wiping: bool = True
     most_outstanding: float = truth.MOST_OUTSTANDING
 
 
@@ -118,10 +114,10 @@ def run(case: Case) -> Score:
         tally.take(done)
         telemetry.take(done)
 
-    how = case.migrations.how(len(sizes), settings.limits.copying)
-    world = World(
-        demand, Sizes(demand.volumes, sizes, case.steps),
-        case.fleet.pools, devices, how, take, case.fleet.home)
+    by_cinder, by_nova = (
+        1024 / s_per_gib for s_per_gib in settings.limits.copying.s_per_gib)
+    world = World(demand, sizes, case.fleet.pools, devices, by_nova,
+                  by_cinder if case.wiping else None, take, case.fleet.home)
     telemetry.world = world
     journal = cinder.MemoryJournal(world)
     if case.policy in (CINDER, STAY):
@@ -134,18 +130,15 @@ def run(case: Case) -> Score:
                     settings, planner=case.policy, auto=True,
                     state_dir=pathlib.Path(directory)),
                 lambda: world.now, world.advance,
-                nova=nova.SimulatedNova(
-                    demand.volumes[i] for i in np.flatnonzero(how.attached)),
+                nova=nova.SimulatedNova(demand.volumes),
                 recent=recent.Recent(settings.hold),
                 growth=_growth(settings, directory), history=telemetry))
     totals = np.array([pool.total_gib for pool in case.fleet.pools])
     packed = packing.over_days([parts(
         devices, tally.demand[day] / tally.day_s(day, end))
         for day in range(tally.days)], sizes, totals)
-    entries = journal.entries()
-    return dataclasses.replace(
-        tally.score(case.name, cinder.moved(entries), packed,
-                    time.monotonic() - began), failed=cinder.failed(entries))
+    return tally.score(case.name, cinder.moved(journal.entries()), packed,
+                       time.monotonic() - began)
 
 
 def _balance(world: World, balancer: rounds.Balancer) -> None:

@@ -35,8 +35,6 @@ class Score:
     :param day_packed: the same, packed with that day known
     :param day_before: the same, packed anew with the day before known
     :param day_first: the same, packed once with the first day known
-    :param failed: migrations that were begun and failed
-    :param cramped_minutes: of volumes that found no room to be extended
     :param hours: begin, worst pool of the hour in the mean, µs, volumes with
         a violated SLO in the mean, GiB moved so far
     """
@@ -59,8 +57,6 @@ class Score:
     day_first: tuple[float, ...]
     hours: tuple[tuple[float, float, float, float], ...]
     seconds: float = 0.0
-    failed: int = 0
-    cramped_minutes: float = 0.0
 
     @property
     def moves_a_day(self) -> float:
@@ -111,7 +107,6 @@ class Tally:
         self._hours = max(1, math.ceil((end - begin) / _HOUR_S - 1e-6))
         self._worst: list[tuple[float, float]] = []
         self._variance = self._broken_s = self._asked = self._served = 0.0
-        self._cramped_s = 0.0
         self._of_hour = np.zeros((self._hours, 3))
         self._of_day = np.zeros((self._days, pools, 3))
         self.demand = np.zeros((self._days, volumes, 4))
@@ -134,7 +129,6 @@ class Tally:
         self._worst.append((worst, seconds))
         self._variance += spread * seconds
         self._broken_s += broken * seconds
-        self._cramped_s += done.cramped * seconds
         self._asked += float(done.asked.sum()) * seconds
         self._served += float(done.rates[:, :2].sum()) * seconds
         since = done.begin - self._begin
@@ -173,8 +167,7 @@ class Tally:
             float(sum(gib for _, gib in moved)), len(later),
             tuple(busy.tolist()), *packed, tuple(
                 (self._begin + i * _HOUR_S, *means[i].tolist(),
-                 float(so_far[i])) for i in range(self._hours)), seconds,
-            cramped_minutes=self._cramped_s / 60)
+                 float(so_far[i])) for i in range(self._hours)), seconds)
 
     def day_s(self, day: int, end: float) -> float:
         """How long a day of the replay is."""

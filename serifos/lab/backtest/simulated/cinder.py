@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Cinder and a journal for a balancer in a simulated world.
 
-The same ports as those of the real ones. The old copy of a migration that
-succeeds, and the new one of one that fails, is gone when it is wiped.
+The same ports as those of the real ones. All volumes are in use, and all
+migrations succeed; the old copy is gone when it is wiped.
 """
 
 from __future__ import annotations
@@ -90,14 +90,11 @@ class SimulatedCinder:
         ) else ()
 
     def attachments_of(self, volume_id: str) -> tuple[Attachment, ...]:
-        copied = volume_id.removeprefix(_COPY_OF)
-        number = self._number.get(volume_id, self._number.get(copied, -1))
-        if not self._attached(number):
-            return ()
         if volume_id in self._number:
             return (nova.attachment(volume_id),)
+        copied = volume_id.removeprefix(_COPY_OF)
         return (nova.attachment(copied, 'attaching', volume_id),) if (
-            number in self._world.copies) else ()
+            self._number.get(copied) in self._world.copies) else ()
 
     def logical_volumes(self, pool: str) -> frozenset[str] | None:
         return None
@@ -144,17 +141,10 @@ class SimulatedCinder:
         moved = was is not None and was.migration_status is not None
         self._records[number] = Record(
             world.demand.volumes[number], float(world.size_gib[number]),
-            'in-use' if self._attached(number) else
-            'maintenance' if under_way else 'available',
-            world.pools[home].name, volume_type=TYPE,
-            attachments=(nova.server_of(world.demand.volumes[number]),)
-            if self._attached(number) else (),
+            'in-use', world.pools[home].name, volume_type=TYPE,
+            attachments=(nova.server_of(world.demand.volumes[number]),),
             migration_status='migrating' if under_way
-            else 'error' if number in world.failed
             else 'success' if moved else None, updated_at=world.now)
-
-    def _attached(self, number: int) -> bool:
-        return number >= 0 and bool(self._world.how.attached[number])
 
     def _half(self, number: int) -> Record:
         """The hidden record of a copy, or of one that is wiped."""
@@ -162,15 +152,13 @@ class SimulatedCinder:
         copy = world.copies.get(number) or world.wipes[number]
         found = Record(
             _COPY_OF + volume, float(world.size_gib[number]),
-            'attaching' if self._attached(number) else 'available',
-            world.pools[copy.target].name, volume_type=TYPE,
+            'attaching', world.pools[copy.target].name, volume_type=TYPE,
             migration_status=f'target:{volume}', updated_at=copy.began)
         if number in world.copies:
             return found
-        return dataclasses.replace(found, status='deleting', **{} if (
-            number in world.failed) else {
-                'migration_status': 'deleting',
-                'description': f'migration src for {volume}'})
+        return dataclasses.replace(
+            found, status='deleting', migration_status='deleting',
+            description=f'migration src for {volume}')
 
 
 def _never(what: str) -> errors.CloudError:
@@ -220,13 +208,6 @@ class MemoryPlans:
         for plan in self.every(lambda _: None, ids=[plan_id]):
             return plan
         raise errors.InputError(f'There is no plan {plan_id}.')
-
-
-def failed(entries: Sequence[journal.Entry]) -> int:
-    """How many migrations failed."""
-    return sum(entry.kind == 'outcome'
-               and entry.facts['result'] in journal.FAILED
-               for entry in entries)
 
 
 def moved(entries: Sequence[journal.Entry]) -> list[tuple[float, float]]:

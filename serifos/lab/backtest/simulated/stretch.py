@@ -23,7 +23,6 @@ class Stretch:
     :param asked: float[volumes], requests per second asked for
     :param parts: float[volumes, parts], how busy each makes its device
     :param answer: of the devices, copies and wiping included
-    :param cramped: how many volumes cannot be as large as they should
     """
 
     begin: float
@@ -34,7 +33,6 @@ class Stretch:
     asked: Floats
     parts: Floats
     answer: truth.Answer
-    cramped: int
 
     @property
     def seconds(self) -> float:

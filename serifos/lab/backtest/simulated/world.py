@@ -22,7 +22,7 @@ from serifos.lab.backtest.rates import COLUMNS
 from serifos.lab.backtest.rates import Rates
 from serifos.lab.backtest.simulated import copies
 from serifos.lab.backtest.simulated.demand import Demand
-from serifos.lab.backtest.simulated.sizes import Sizes
+from serifos.lab.backtest.simulated.demand import Floats
 from serifos.lab.backtest.simulated import stretch
 from serifos.lab.backtest.simulated import truth
 from serifos.plan import capacity
@@ -33,31 +33,33 @@ class World:
 
     :param demand: what volumes ask for, without gaps but before a volume's
         first known slot and after its last
-    :param sizes: what tenants want; ``size_gib`` is what volumes have
+    :param size_gib: float[volumes]
     :param home: volume → pool, of volumes that need not be placed
-    :param how: copies go
+    :param copy_mib_s: how fast a copy is where devices keep up
+    :param wiping_mib_s: the same of what it leaves; None where that is gone
+        at once
     :param seen: is called with each stretch
 
-    ``copies`` are the volumes on their way, ``wipes`` those whose old or
-    failed copy is being wiped, ``failed`` those whose last migration failed.
+    ``copies`` are the volumes on their way, ``wipes`` those whose old copy
+    is being wiped.
     """
 
-    def __init__(self, demand: Rates, sizes: Sizes,
+    def __init__(self, demand: Rates, size_gib: Floats,
                  pools: tuple[cluster.Pool, ...], devices: truth.Devices,
-                 how: copies.How, seen: Callable[[stretch.Stretch], object],
+                 copy_mib_s: float, wiping_mib_s: float | None,
+                 seen: Callable[[stretch.Stretch], object],
                  home: Mapping[str, str]) -> None:
-        self.demand, self.pools, self._sizes = demand, pools, sizes
-        self.size_gib = sizes.at(demand.begin)
+        self.demand, self.pools, self.size_gib = demand, pools, size_gib
         self.number = {pool.name: i for i, pool in enumerate(pools)}
         self.now = demand.begin
         self.end = demand.begin + demand.slots * demand.step_s
         self.copies: dict[int, copies.Transfer] = {}
         self.wipes: dict[int, copies.Transfer] = {}
-        self.failed: set[int] = set()
         self.home = np.full(len(demand.volumes), stretch.ABSENT, np.intp)
         self.changed: Callable[[int], object] = lambda volume: None
         self._given = home
-        self.how, self._devices, self._seen = how, devices, seen
+        self._copy_mib_s, self._wiping_mib_s = copy_mib_s, wiping_mib_s
+        self._devices, self._seen = devices, seen
         known = ~np.isnan(demand.values[:, :, 0])
         some = known.any(axis=1)
         self._first = np.where(some, known.argmax(axis=1), demand.slots)
@@ -97,13 +99,9 @@ class World:
     def migrate(self, volume: int, target: int) -> None:
         """Begins to copy a volume; there has to be room."""
         self._close(self.now)
-        part = self.how.fails_at()
-        self.failed.discard(volume)
         self.copies[volume] = copies.Transfer(
             int(self.home[volume]), target, self.now,
-            1024 * float(self.size_gib[volume])
-            * (1.0 if part is None else part),
-            float(self.how.mib_s[volume]), part is not None)
+            1024 * float(self.size_gib[volume]), self._copy_mib_s)
         self._taken[target] += self.size_gib[volume]
         self._open = self._stretch()
 
@@ -134,22 +132,15 @@ class World:
 
     def _ended(self, volume: int, copy: copies.Transfer) -> None:
         del self.copies[volume]
-        if copy.fails:
-            self.failed.add(volume)
-            self._leave(volume, copy.target)
-        else:
-            self._leave(volume, int(self.home[volume]))
-            self.home[volume] = copy.target
-        self.changed(volume)
-
-    def _leave(self, volume: int, pool: int) -> None:
-        """What is left of a volume there is wiped."""
-        if self.how.wiping_mib_s is None:
-            self._taken[pool] -= self.size_gib[volume]
+        was = int(self.home[volume])
+        if self._wiping_mib_s is None:
+            self._taken[was] -= self.size_gib[volume]
         else:
             self.wipes[volume] = copies.Transfer(
-                None, pool, self.now, 1024 * float(self.size_gib[volume]),
-                self.how.wiping_mib_s)
+                None, was, self.now, 1024 * float(self.size_gib[volume]),
+                self._wiping_mib_s)
+        self.home[volume] = copy.target
+        self.changed(volume)
 
     def _begin_slot(self) -> None:
         """Volumes are created and deleted."""
@@ -159,26 +150,11 @@ class World:
                 self._taken[self.home[volume]] -= self.size_gib[volume]
                 self.home[volume] = stretch.ABSENT
                 self.changed(volume)
-        self._extend()
         new = np.flatnonzero(self._first == self._slot)
         for volume in new.tolist():
             self.home[volume] = self._place(volume)
             self._taken[self.home[volume]] += self.size_gib[volume]
             self.changed(volume)
-
-    def _extend(self) -> None:
-        """Volumes become as large as their tenants want, where they can."""
-        self._wanted_gib = self._sizes.at(self.now)
-        lacks = self._wanted_gib - self.size_gib
-        for volume in np.flatnonzero(lacks > 0).tolist():
-            home, gib = int(self.home[volume]), float(lacks[volume])
-            if home == stretch.ABSENT:
-                self.size_gib[volume] += gib
-            elif gib <= self.free_gib(home) and not (
-                    volume in self.copies or volume in self.wipes):
-                self.size_gib[volume] += gib
-                self._taken[home] += gib
-                self.changed(volume)
 
     def _place(self, volume: int) -> int:
         """The pool that is given for it, else by Cinder's free capacity.
@@ -222,6 +198,5 @@ class World:
         latency[there], every[there] = answer.latency_us[:count], asked
         parts = np.zeros((len(self.home), 3))
         parts[there] = self._devices.busy(pool[:count], own)
-        cramped = (self._wanted_gib > self.size_gib)[there].sum()
         return stretch.Stretch(self.now, self.now, self.home.copy(), rates,
-                               latency, every, parts, answer, int(cramped))
+                               latency, every, parts, answer)

@@ -37,15 +37,6 @@ class ParsedTest(case.DirectoryCase):
         self.assertTrue(np.isnan(series.values[1, 1:]).all())
         self.assertTrue(np.isnan(series.values[..., 4]).all())
 
-    def test_sizes_that_grow(self):
-        found = parsed(
-            'a,600,300,1,1,1,1,50', 'a,0,300,1,1,1,1,40',
-            'a,900,300,1,1,1,1,50', 'a,1200,300,1,1,1,1,45',
-            'a,1500,300,1,1,1,1,60', 'b,0,300,1,1,1,1,7')
-        self.assertEqual({'a': 60.0, 'b': 7.0}, found.size_gib)
-        self.assertEqual({'a': [(0, 40.0), (600, 50.0), (1500, 60.0)]},
-                         found.steps)
-
     def test_columns_in_any_order_and_no_sizes(self):
         found = parsed(
             '2026-11-23T00:05:00Z,1,a,2,3,4,60',

@@ -68,72 +68,17 @@ class ReplayTest(case.DirectoryCase):
         self.assertEqual(kept.moves, wiped.moves)
         self.assertLess(kept.worst_us, wiped.worst_us)
 
-    @ddt.data((1.0, 0), (0.5, 1), (0.0, 2))
-    @ddt.unpack
-    def test_volumes_in_use_stay_where_they_may_not_move(self, attached,
-                                                         least):
-        still, moving = self.scores(
-            steady(5, 5, DAY), 'relieve:allow_attached=false', 'relieve',
-            attached=attached)
-        self.assertTrue(moving.moves)
-        self.assertTrue(least <= still.moves <= 9 * least, still.moves)
-
-    def test_volumes_in_use_are_copied_by_nova_at_its_own_rate(self):
-        found = [self.scores(
-            steady(5, 5, DAY), 'relieve', attached=attached, options=[
-                'volume_copy_bps_limit=1000000', 'horizon=0',
-                'window=0'])[0].moves
-            for attached in (1.0, 0.0)]
-        self.assertGreater(*found)
+    def test_volumes_in_use_stay_where_they_may_not_move(self):
+        still, = self.scores(
+            steady(5, 5, DAY), 'relieve:allow_attached=false')
+        self.assertEqual(0, still.moves)
 
     def test_a_copy_of_hours_is_waited_for(self):
         of = history(np.outer([HOT, COLD] * 5, np.ones(DAY)), 500.0)
-        for attached in 0.0, 1.0:
-            with self.assertNoLogs('serifos.balancer.moving', 'WARNING'):
-                found, = self.scores(
-                    of, 'relieve', attached=attached, options=[
-                        'copy_rate=50', 'horizon=0', 'max_moves=1'])
-            self.assertTrue(found.moves, attached)
-
-    @ddt.data(0.0, 1.0)
-    def test_the_balancer_pauses_where_all_migrations_fail(self, attached):
-        cinder, paused, on = self.scores(
-            steady(5, 5, DAY), 'cinder', 'relieve',
-            'relieve:max_failures=1000',
-            failures=1.0, attached=attached)
-        self.assertEqual((0, 3), (paused.moves, paused.failed))
-        self.assertTrue(cinder.worst_us < paused.worst_us < on.worst_us)
-        self.assertEqual((0, 0), (on.moves, cinder.failed))
-
-    def test_a_volume_backs_off_after_a_failure(self):
-        often, seldom = self.scores(
-            steady(5, 5, DAY), 'relieve:back_off=60',
-            'relieve:back_off=86400',
-            options=['max_failures=1000'], failures=1.0)
-        self.assertTrue(seldom.failed <= 10 < often.failed, (
-            seldom.failed, often.failed))
-
-    def test_some_fail_and_some_succeed(self):
-        found, again, other = (self.scores(
-            steady(5, 5, DAY), 'relieve', failures=0.5, seed=seed)[0]
-            for seed in (2, 2, 3))
-        self.assertTrue(found.failed and found.moves, found)
-        self.assertEqual(*(dataclasses.replace(each, seconds=0.0)
-                           for each in (found, again)))
-        self.assertNotEqual(found.hours, other.hours)
-
-    def test_pools_that_volumes_fill_are_left(self):
-        of = history(np.full((6, DAY), COLD), 100.0)
-        of = dataclasses.replace(
-            of, size_gib={**of.size_gib, 'v0': 600.0}, steps={'v0': [
-                (histories.BEGIN + 3600 * hour, 100.0 + 25 * hour)
-                for hour in range(21)]})
-        cramped, moved = self.scores(
-            of, 'relieve', 'relieve:capacity_horizon=36000', pool_gib=700.0)
-        self.assertEqual((0, True), (
-            cramped.moves, cramped.cramped_minutes > 0))
-        self.assertEqual((True, 0.0), (
-            moved.moves > 0, moved.cramped_minutes))
+        with self.assertNoLogs('serifos.balancer.moving', 'WARNING'):
+            found, = self.scores(of, 'relieve', options=[
+                'copy_rate=50', 'horizon=0', 'max_moves=1'])
+        self.assertTrue(found.moves)
 
     def test_max_fill_is_the_balancers(self):
         of = steady(5, 5, DAY)
@@ -228,8 +173,7 @@ class ReplayTest(case.DirectoryCase):
         ({'pools': 0}, '--pools of 0'), ({'pool_gib': 0.0}, '--pool-gib'),
         ({'days': 0.0}, '--days of 0'), ({'drift': 9.0}, '--drift of 9'),
         ({'size_gib': -1.0}, '--size-gib'), ({'slo_ms': 0.0}, '--slo'),
-        ({'scale': 0.0}, '--scale'), ({'attached': 1.1}, '--attached'),
-        ({'failures': -0.1}, '--failures'),
+        ({'scale': 0.0}, '--scale'),
         ({'truth': ['FAST=SLOW']}, 'SLOW'),
         ({'add': ['SLOW']}, '--add-pool names a model SLOW'),
         ({'add': ['FAST=x']}, '--add-pool'), ({'remove': ['x']}, 'no pool x'),

@@ -8,8 +8,6 @@ from serifos.cloud import refused
 from serifos import errors
 from serifos.facts import activity
 from serifos.lab.backtest.simulated import cinder
-from serifos.lab.backtest.simulated import copies
-from serifos.lab.backtest.simulated import sizes
 from serifos.lab.backtest.simulated import telemetry
 from serifos.lab.backtest.simulated import truth
 from serifos.lab.backtest.simulated.world import World
@@ -23,18 +21,14 @@ class Made:
 
     def __init__(self, rates, size_gib=10.0, number=2, gib=1000.0,
                  ssd=devices.FAST, home=None, copy_mib_s=100.0,
-                 wiping_mib_s=None, attached=False, failing=0.0,
-                 steps=None, **how):
+                 wiping_mib_s=None, **how):
         self.stretches = []
         self.telemetry = telemetry.SimulatedTelemetry(3600.0)
         demand = histories.series(rates, **how)
         count = len(demand.volumes)
         self.world = World(
-            demand, sizes.Sizes(demand.volumes, np.full(count, size_gib),
-                                steps or {}),
-            histories.pools(number, gib), truth.Devices([ssd] * number),
-            copies.How(np.full(count, attached), np.full(count, copy_mib_s),
-                       wiping_mib_s, failing, np.random.default_rng(1)),
+            demand, np.full(count, size_gib), histories.pools(number, gib),
+            truth.Devices([ssd] * number), copy_mib_s, wiping_mib_s,
             self.take, home or {})
         self.telemetry.world = self.world
         self.cinder = cinder.SimulatedCinder(self.world)
@@ -79,37 +73,6 @@ class WorldTest(testtools.TestCase):
             made.world.advance(300)
         self.assertEqual([([0, None, None], 990.0), ([0, 0, None], 980.0),
                           ([None, 0, 0], 980.0)], seen)
-
-    def test_volumes_are_extended_where_there_is_room(self):
-        nan, at = np.nan, histories.BEGIN
-        made = Made([[5, 5, 5, 5, nan], [5] * 5, [nan, 5, 5, 5, 5]],
-                    size_gib=40.0, number=1, gib=150.0, steps={
-                        'v0': [(at, 40.0), (at + 400, 60.0)],
-                        'v1': [(at, 40.0), (at + 900, 80.0)],
-                        'v2': [(at - 300, 10.0), (at + 300, 20.0)]})
-        seen = []
-        for _ in range(5):
-            seen.append(([*made.world.size_gib], made.world.free_gib(0),
-                         made.world.so_far().cramped))
-            made.world.advance(300)
-        self.assertEqual([
-            ([40.0, 40.0, 10.0], 70.0, 0), ([40.0, 40.0, 20.0], 50.0, 0),
-            ([60.0, 40.0, 20.0], 30.0, 0), ([60.0, 40.0, 20.0], 30.0, 1),
-            ([60.0, 80.0, 20.0], 50.0, 0)], seen)
-        self.assertEqual(80.0, made.cinder.volume('v1').size_gib)
-
-    def test_no_volume_is_extended_in_a_migration(self):
-        made = Made(flat(5), size_gib=10.0, copy_mib_s=20.0,
-                    wiping_mib_s=20.0, steps={'v0': [
-                        (histories.BEGIN, 10.0),
-                        (histories.BEGIN + 300, 30.0)]})
-        made.cinder.migrate('v0', 'h1@sim#sim')
-        for seconds, gib in ((400, 10.0), (400, 10.0), (400, 30.0)):
-            made.world.advance(seconds)
-            self.assertEqual(gib, made.cinder.volume('v0').size_gib)
-        made.world.advance(400)
-        self.assertEqual((1000.0, 970.0), (
-            made.world.free_gib(0), made.world.free_gib(1)))
 
     def test_no_room_is_said(self):
         exc = self.assertRaises(errors.InputError, Made, flat(1, 1),
@@ -178,7 +141,7 @@ class WorldTest(testtools.TestCase):
         self.assertGreater(wiped[1], made.world.so_far().latency_us[1])
 
     def test_volumes_in_use_stay_so(self):
-        made = Made(flat(5, 5), attached=True, wiping_mib_s=100.0)
+        made = Made(flat(5, 5), wiping_mib_s=100.0)
         made.cinder.migrate('v0', 'h1@sim#sim')
         for seconds, statuses in ((50, ['attaching']), (60, ['deleting']),
                                   (100, [])):
@@ -195,35 +158,6 @@ class WorldTest(testtools.TestCase):
             own, = made.cinder.attachments_of('v0')
             self.assertEqual(('attached', 'server-of-v0'), (
                 own.status, own.server_id))
-
-    def test_a_copy_that_fails_was_for_nothing(self):
-        made = Made(flat(500, 500), size_gib=100.0, failing=1.0,
-                    wiping_mib_s=200.0)
-        made.cinder.migrate('v0', 'h1@sim#sim')
-        loaded = made.world.so_far().latency_us
-        while made.cinder.volume('v0').migration_status == 'migrating':
-            made.world.advance(1)
-        self.assertTrue(0 < made.world.now - histories.BEGIN < 1024)
-        self.assertEqual([0, 1], made.where())
-        record = made.cinder.volume('v0')
-        self.assertEqual(('error', 'available', 'h0@sim#sim'), (
-            record.migration_status, record.status, record.pool))
-        half, = made.cinder.halves('v0')
-        self.assertEqual(('v0', 'h1@sim#sim', 'deleting'), (
-            half.target_of, half.pool, half.status))
-        self.assertTrue(eligibility.hidden(half))
-        self.assertEqual(800.0, made.world.free_gib(1))
-        made.world.advance(512.5)
-        self.assertEqual((900.0, 900.0), (
-            made.world.free_gib(0), made.world.free_gib(1)))
-        self.assertTrue((loaded > made.world.so_far().latency_us).all())
-
-    def test_so_many_copies_fail(self):
-        made = Made(flat(5), failing=0.3)
-        ends = [made.world.how.fails_at() for _ in range(2000)]
-        self.assertTrue(550 < 2000 - ends.count(None) < 650)
-        parts = [each for each in ends if each is not None]
-        self.assertTrue(0 <= min(parts) < 0.02 and 0.98 < max(parts) < 1)
 
     def test_what_a_deleted_volume_left_is_wiped_to_its_end(self):
         nan = np.nan
