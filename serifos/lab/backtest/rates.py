@@ -9,7 +9,6 @@ which no counter tells.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 import dataclasses
 
 import numpy as np
@@ -50,11 +49,3 @@ class Rates:
                                    0, self.slots)) for at in (begin, end))
         return Rates(self.begin + first * self.step_s, self.step_s,
                      self.volumes, self.values[:, first:last])
-
-    def rows(self, volumes: Sequence[str]) -> Floats:
-        """float[n, slots, columns] of these volumes; NaN for unknown ones."""
-        place = {volume: i for i, volume in enumerate(self.volumes)}
-        found = np.full((len(volumes), *self.values.shape[1:]), np.nan)
-        known = [i for i, volume in enumerate(volumes) if volume in place]
-        found[known] = self.values[[place[volumes[i]] for i in known]]
-        return found

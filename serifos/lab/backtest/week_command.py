@@ -44,7 +44,6 @@ class Week(app.Fails, lister.Lister):
         from serifos.facts import bounds
         from serifos.lab.backtest import csv_history
         from serifos.lab.backtest import keeping
-        from serifos.lab.backtest import statistics
         from serifos.lab.backtest import weeks
         args = parsed_args
         bounds.refuse_outside('--latency', args.latency, 1, 10 ** 9, 'us')
@@ -62,4 +61,4 @@ class Week(app.Fails, lister.Lister):
         return ('figure', 'history', 'real week'), [
             (each.name, f'{each.found:.3g}',
              '–' if each.target is None else f'{each.target:.3g}')
-            for each in statistics.figures(series, args.seed)]
+            for each in weeks.figures(series)]

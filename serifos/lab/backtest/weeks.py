@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Synthetic histories of volumes, drawn to the statistics of real ones.
+"""Synthetic histories of volumes, and statistics of any history.
 
 A volume's rate over time is exp(deviation × path), its mean as drawn. The
 path is a sum of waves that are the same every day, of regimes that last for
@@ -18,8 +18,9 @@ import math
 import numpy as np
 import numpy.typing as npt
 
+from serifos import errors
 from serifos.facts import bounds
-from serifos.lab.backtest import grid
+from serifos.lab.backtest import csv_history
 from serifos.lab.backtest.rates import COLUMNS
 from serifos.lab.backtest.rates import Rates
 
@@ -38,6 +39,8 @@ KIB = (33.0, 121.0, 429.0)
 WRITES = (0.06, 0.45, 0.97)
 """At the 10th, the 50th and the 90th percentile: peak half hour over mean,
 KiB a request, share of requests that write."""
+
+_PERCENTILES = (10, 50, 90)
 
 SIZES_GIB = (20, 40, 80, 100, 200, 500)
 _SIZE_ODDS = (0.15, 0.2, 0.2, 0.2, 0.15, 0.1)
@@ -89,7 +92,7 @@ class Week:
         bounds.refuse_outside(
             'number of slots of all volumes',
             self.volumes * self.days * DAY_S // self.step_s, 1,
-            grid.MOST_CELLS)
+            csv_history.MOST_CELLS)
 
 
 def drawn(week: Week) -> tuple[Rates, dict[str, float]]:
@@ -247,3 +250,68 @@ def _spread(at: Sequence[float | None], rng: np.random.Generator,
 def _logit(shares: Sequence[float]) -> Floats:
     p = np.array(shares)
     return np.log(p / (1 - p))
+
+
+@dataclasses.dataclass(frozen=True)
+class Target:
+    """A statistic of a history, beside that of the real week.
+
+    :param target: None where it is not known
+    """
+
+    name: str
+    found: float
+    target: float | None = None
+
+
+def figures(history: Rates) -> list[Target]:
+    """The statistics of a history of at least two days.
+
+    :raises InputError: where it is shorter, or its slots are too long
+    """
+    if (history.slots * history.step_s < 2 * DAY_S
+            or HALF_HOUR_S % history.step_s):
+        raise errors.InputError(
+            'Statistics need two days in slots that part half an hour '
+            'evenly.')
+    per_day = round(DAY_S / history.step_s)
+    days = history.slots // per_day
+    rates = np.nan_to_num(history.values[:, :days * per_day, :3])
+    halves = rates.reshape(len(rates), -1, round(
+        HALF_HOUR_S / history.step_s), 3).mean(axis=2)
+    requests = halves[..., 0] + halves[..., 1]
+    total = np.maximum(halves.sum(axis=1), 1e-12)
+    mean = requests.mean(axis=1)
+    alive = mean > 0
+    peak = requests[alive].max(axis=1) / mean[alive]
+    sums = total[alive]
+    both = sums[:, 0] + sums[:, 1]
+    day = autocorrelation(requests[alive], 48)
+    return [
+        Target('requests/s, least', float(mean.min()), 15.0),
+        Target('requests/s, median', float(np.median(mean)), 67.0),
+        Target('requests/s, most', float(mean.max()), 3000.0),
+        Target('peak half hour over mean, median',
+               float(np.median(peak)), 9.7),
+        Target('peak half hour over mean, 90th percentile',
+               float(np.percentile(peak, 90)), 33.0),
+        *(Target(f'KiB a request, {at}th percentile', float(value), goal)
+          for at, value, goal in zip(_PERCENTILES, np.percentile(
+              sums[:, 2] / both, _PERCENTILES), KIB)),
+        *(Target(f'share of writes, {at}th percentile', float(value), goal)
+          for at, value, goal in zip(_PERCENTILES, np.percentile(
+              sums[:, 1] / both, _PERCENTILES), WRITES)),
+        Target('autocorrelation at 24 h, median', float(np.median(day)),
+               0.20),
+        Target('autocorrelation at 24 h over 0.5, share of volumes',
+               float((day > 0.5).mean()), 0.25),
+        *(Target(f'autocorrelation at {hours:g} h, median', float(np.median(
+            autocorrelation(requests[alive], round(2 * hours)))))
+          for hours in (0.5, 1, 3, 6))]
+
+
+def autocorrelation(rates: Floats, lag: int) -> Floats:
+    """Of each volume at a lag of so many slots, float[volumes]."""
+    off = rates - rates.mean(axis=1, keepdims=True)
+    square = np.maximum((off * off).sum(axis=1), 1e-300)
+    return (off[:, lag:] * off[:, :-lag]).sum(axis=1) / square

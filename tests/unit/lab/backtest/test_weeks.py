@@ -6,7 +6,6 @@ import numpy as np
 import testtools
 
 from serifos import errors
-from serifos.lab.backtest import statistics
 from serifos.lab.backtest import weeks
 from tests.unit.cmd import command
 
@@ -24,8 +23,7 @@ class StatisticsTest(testtools.TestCase):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        found = [statistics.figures(drawn(seed=seed)[0], seed)
-                 for seed in SEEDS]
+        found = [weeks.figures(drawn(seed=seed)[0]) for seed in SEEDS]
         cls.found = {several[0].name: (
             float(np.mean([each.found for each in several])),
             several[0].target) for several in zip(*found)}
@@ -52,18 +50,6 @@ class StatisticsTest(testtools.TestCase):
             f'autocorrelation at {hours} h, median'][0]
             for hours in ('0.5', '3', '6'))
         self.assertTrue(half > 0.5 > three > six, (half, three, six))
-
-    @ddt.data('MiB/s', 'requests/s')
-    def test_a_day_tells_the_next_better_than_half_an_hour(self, unit):
-        recent, day, percentile, chance, known = (
-            found for name, (found, _) in self.found.items()
-            if name.startswith(f'next day\'s worst pool, {unit}'))
-        self.assertTrue(known < day < recent < chance,
-                        (known, day, recent, chance))
-        self.assertLess(day, percentile * 1.05)
-        for name, (found, target) in self.found.items():
-            if name.startswith('next day'):
-                self.assertTrue(abs(found / target - 1) < 0.25, name)
 
 
 @ddt.ddt
@@ -99,14 +85,8 @@ class DrawnTest(testtools.TestCase):
         self.assertRaises(errors.InputError, drawn, **settings)
 
     def test_statistics_need_two_days(self):
-        self.assertRaises(errors.InputError, statistics.figures,
+        self.assertRaises(errors.InputError, weeks.figures,
                           drawn(days=1)[0])
-
-    def test_packed_is_largest_first(self):
-        home = statistics.packed(np.array([1.0, 5.0, 4.0, 2.0]), 2)
-        self.assertEqual([0, 0, 1, 1], home.tolist())
-        self.assertAlmostEqual(1.0, statistics.worst_over_mean(
-            np.array([1.0, 5.0, 4.0, 2.0]), home, 2))
 
 
 class WeekCommandTest(testtools.TestCase):
