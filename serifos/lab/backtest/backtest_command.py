@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""serifos-sim backtest: what balancing would have done last week."""
+"""serifos-sim backtest: replay a history under several policies."""
 
 from __future__ import annotations
 
@@ -67,7 +67,6 @@ class Backtest(app.Fails, command.Command):
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         from serifos.lab.backtest import backtest_page
-        from serifos.lab.backtest import backtest_tables
         from serifos.lab.backtest import cases
         from serifos.lab.backtest import csv_history
         from serifos.lab.backtest import replay
@@ -85,15 +84,15 @@ class Backtest(app.Fails, command.Command):
         made = cases.made(asked, csv_history.read(args.history))
         with runner.Processes(min(args.jobs, len(made))) as processes:
             scores = [*processes.map('Replaying', replay.quietly, made)]
-        document = backtest_tables.document({'command': _again()}, scores)
+        document = backtest_page.document({'command': _again()}, scores)
         if out is not None:
             documents.write_json(out / 'backtest.json', document)
             atomic.replace(out / 'backtest.html',
                            backtest_page.page_of(scores, _again()))
         output.show(
             args, document, lambda: '\n\n'.join(map(table.as_text, (
-                backtest_tables.of_scores(scores),
-                backtest_tables.of_days(scores)))) + '\n',
+                backtest_page.of_scores(scores),
+                backtest_page.of_days(scores)))) + '\n',
             document['policies'])
         runner.took(began, out and out / 'backtest.html')
 

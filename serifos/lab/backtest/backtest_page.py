@@ -3,14 +3,68 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from collections.abc import Sequence
+import dataclasses
+from typing import Any
 
 from serifos.facts import times
-from serifos.lab.backtest import backtest_tables
 from serifos.lab.backtest.tally import Score
 from serifos.report import charts
 from serifos.report import page
+from serifos.report import table
 from serifos.report import wording
+
+SCHEMA = 'serifos-backtest/1'
+
+
+def document(settings: Mapping[str, Any],
+             scores: Sequence[Score]) -> dict[str, Any]:
+    """All that is known of the scores."""
+    return {'schema': SCHEMA, 'settings': dict(settings), 'policies': [
+        {**dataclasses.asdict(score), 'moves_a_day': score.moves_a_day,
+         'moves_per_ten_a_week': score.moves_per_ten_a_week,
+         'next_day': score.next_day, 'packed_before': score.packed_before,
+         'packed_first': score.packed_first} for score in scores]}
+
+
+def of_scores(scores: Sequence[Score]) -> table.Table:
+    """A row for each policy."""
+    return table.Table(
+        ('policy', 'pools', 'worst pool, ms', 'p99 of it, ms',
+         'SLO violated, volume minutes', 'sd over pools, ms', 'served',
+         'moves', 'GiB moved', 'moves a day',
+         'moves per 10 volumes, week', 'busiest pool by best'),
+        [(score.policy, score.pools, score.worst_us / 1e3,
+          score.worst_p99_us / 1e3, round(score.slo_minutes),
+          score.variance_us2 ** 0.5 / 1e3, table.percent(score.served, '.2f'),
+          score.moves, round(score.moved_gib),
+          score.moves_a_day, score.moves_per_ten_a_week, score.next_day)
+         for score in scores],
+        f'{scores[0].volumes:,} volumes, {scores[0].days:g} days')
+
+
+def of_days(scores: Sequence[Score]) -> table.Table:
+    """The busiest pool of each day, as a share of its time."""
+    return table.Table(
+        ('busiest pool, mean of the day', *(
+            f'day {day}' for day in range(1, len(scores[0].day_worst) + 1)),
+         'later days by best'),
+        [(name, *(table.percent(busy, '.0f') for busy in days), by_best)
+         for name, days, by_best in [
+             *((score.policy, score.day_worst, score.next_day)
+               for score in scores), *packings(scores[0])]])
+
+
+def packings(score: Score) -> tuple[tuple[
+        str, tuple[float, ...], float | None], ...]:
+    """Name, busiest pool of each day and its mean by best, of each."""
+    return (('packed, the first day known', score.day_first,
+             score.packed_first),
+            ('packed, the day before known', score.day_before,
+             score.packed_before),
+            ('packed, the day known', score.day_packed, 1.0))
+
 
 _COLOURS = charts.SERIES
 _MS = 1e3
@@ -33,8 +87,8 @@ def page_of(scores: Sequence[Score], command: str) -> str:
                 'as broken for the minutes in which a volume sees more. The '
                 'busiest pool is that of each day after the first, by its '
                 'mean, by that of a packing that knows the day.', [],
-                [backtest_tables.of_scores(scores),
-                 backtest_tables.of_days(scores)]),
+                [of_scores(scores),
+                 of_days(scores)]),
             page.Section('The time', '', [
                 _lines(scores, 1, 'Latency of the worst pool, ms', _MS,
                        yscale='log'),
@@ -84,7 +138,7 @@ def _lines(scores: Sequence[Score], column: int, title: str, unit: float,
 def _days(scores: Sequence[Score]) -> str:
     rows = {score.policy: score.day_worst for score in scores}
     rows.update((name, days) for name, days,
-                _ in backtest_tables.packings(scores[0]))
+                _ in packings(scores[0]))
     return charts.points(
         [charts.Series(range(1, len(busy) + 1), [100 * each for each in busy],
                        'o-', name, look={

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From what a person asks for to the replays that answer it."""
+"""Prepare the replays that a person asks for."""
 
 from __future__ import annotations
 
@@ -22,10 +22,11 @@ from serifos.facts.cluster import Volume
 from serifos.files import model_files
 from serifos.lab.backtest import csv_history
 from serifos.lab.backtest import pools
+from serifos.lab.backtest import queues
 from serifos.lab.backtest.rates import Rates
 from serifos.lab.backtest import replay
-from serifos.lab.backtest.simulated import devices
-from serifos.lab.backtest.simulated import truth
+from serifos.lab.backtest import truth
+from serifos.lab.sim import ssd
 from serifos.model.model import Model
 from serifos.plan import capacity
 from serifos import plugins
@@ -93,8 +94,8 @@ def made(asked: Asked, history: csv_history.History) -> list[replay.Case]:
             demand, values=demand.values * np.float32(asked.scale))
     sizes = {volume: history.size_gib.get(volume, asked.size_gib)
              for volume in demand.volumes}
-    chosen = devices.named(asked.truth)
-    kinds = devices.of_models(_needed(models, asked), chosen)
+    chosen = truth.named(asked.truth)
+    kinds = truth.of_models(_needed(models, asked), chosen)
     fleet = _fleet(asked, models, demand, sizes, kinds)
     variants = ['']
     if asked.add or asked.remove or asked.other:
@@ -109,7 +110,7 @@ def made(asked: Asked, history: csv_history.History) -> list[replay.Case]:
 
     return [replay.Case(
         name, text + what, demand, sizes, its,
-        devices.of_pools(its.pools, kinds, asked.drift, asked.seed),
+        truth.of_pools(its.pools, kinds, asked.drift, asked.seed),
         settings[text], 1000 * asked.slo_ms, asked.volume_clear != 'none')
         for what in variants for text in asked.policies
         for name in [text.partition(':')[0]] for its in [start(name, what)]]
@@ -150,12 +151,12 @@ def _needed(found: Mapping[str, Model],
 
 def _fleet(asked: Asked, found: Mapping[str, Model], demand: Rates,
            sizes: Mapping[str, float],
-           kinds: Mapping[str, truth.ssds.Ssd]) -> pools.Fleet:
+           kinds: Mapping[str, ssd.Ssd]) -> pools.Fleet:
     if asked.cluster is not None:
         return pools.of_cluster(asked.cluster, sorted(found))
     with np.errstate(invalid='ignore'):
         rates = np.nan_to_num(demand.values).mean(axis=1).astype(float)
-    parts = replay.parts(truth.Devices([*kinds.values()]), rates)
+    parts = replay.parts(queues.Devices([*kinds.values()]), rates)
     return pools.made(
         sorted(found), [*sizes.values()],
         float(parts.max(axis=2).mean(axis=1).sum()),

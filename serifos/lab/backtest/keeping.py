@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Keeps a history as ``serifos-balancer run`` keeps what it saw."""
+"""Keep a history as ``serifos-balancer run`` does."""
 
 from __future__ import annotations
 

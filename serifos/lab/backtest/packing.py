@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The best placement for a day that is known, as a measure for others.
+"""Best placement for a known day, as a measure for others.
 
 Volumes go, the busiest first, to the device that is then least busy, by its
 busiest part; then single volumes and pairs of them change places as long as
@@ -15,8 +15,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from serifos.lab.backtest.simulated.demand import Floats
-from serifos.lab.backtest.simulated.demand import Ints
+from serifos.lab.backtest.rates import Floats
+from serifos.lab.backtest.rates import Ints
 
 _ROUNDS = 200
 _PAIRS = 64

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What volumes ask for, in equal slots of time.
+"""Demands of volumes, in equal slots of time and at once.
 
-This is no history: what was seen of volumes, and how long it took, is
+What was observed of volumes, latency included, is
 :class:`.facts.history.Series`. Here are only rates, which add up: over
 volumes, and over slots when weighted by their seconds; and where requests go,
-which no counter tells.
+which no counter reports.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 Floats = npt.NDArray[np.floating]
+Ints = npt.NDArray[np.intp]
 
 COLUMNS = ('reads_s', 'writes_s', 'kib_s', 'random_s', 'outstanding')
 """Requests per second that read and that write, KiB per second, requests per
@@ -49,3 +50,24 @@ class Rates:
                                    0, self.slots)) for at in (begin, end))
         return Rates(self.begin + first * self.step_s, self.step_s,
                      self.volumes, self.values[:, first:last])
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Demand:
+    """What volumes ask of devices at a time, float[n] each.
+
+    :param reads_s: requests per second that read
+    :param writes_s: the same that write
+    :param random: share of requests at a random offset
+    """
+
+    reads_s: Floats
+    writes_s: Floats
+    kib: Floats
+    random: Floats
+
+    def beside(self, other: Demand) -> Demand:
+        """These and then others."""
+        return Demand(*(np.concatenate([getattr(each, field.name)
+                                        for each in (self, other)])
+                        for field in dataclasses.fields(self)))

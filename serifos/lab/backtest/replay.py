@@ -1,20 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One policy over a history: the balancer's own rounds in a simulated world.
+"""Replay a history under one policy, with the balancer's own rounds.
 
 What decides and acts is :class:`.rounds.Balancer` as ``serifos-balancer run``
 has it in mode auto, with its limits, pace, batches and journal; what it
-observes and asks are :mod:`.telemetry`, :mod:`.cinder` and :mod:`.nova`. Time
-passes while it waits.
+observes and asks is the simulated :mod:`.cloud`. Time passes while it waits.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from collections.abc import Collection
 from collections.abc import Mapping
+from collections.abc import Sequence
 import dataclasses
 import logging
+import math
 import pathlib
 import tempfile
 import time
+from typing import Any
 
 import numpy as np
 
@@ -24,20 +28,22 @@ from serifos.balancer import space
 from serifos.cmd.balancer import histories
 from serifos.database import connection
 from serifos import errors
+from serifos.facts import journal
+from serifos.facts import times
+from serifos.lab.backtest import cloud
+from serifos.lab.backtest.cloud import SimulatedTelemetry
 from serifos.lab.backtest import packing
 from serifos.lab.backtest.pools import Fleet
+from serifos.lab.backtest import queues
+from serifos.lab.backtest.rates import Demand
+from serifos.lab.backtest.rates import Floats
 from serifos.lab.backtest.rates import Rates
-from serifos.lab.backtest.simulated import cinder
-from serifos.lab.backtest.simulated.demand import Demand
-from serifos.lab.backtest.simulated.demand import Floats
-from serifos.lab.backtest.simulated import nova
-from serifos.lab.backtest.simulated.stretch import Stretch
-from serifos.lab.backtest.simulated.telemetry import SimulatedTelemetry
-from serifos.lab.backtest.simulated import truth
-from serifos.lab.backtest.simulated.world import World
 from serifos.lab.backtest.tally import Score
 from serifos.lab.backtest.tally import Tally
+from serifos.lab.backtest.world import Stretch
+from serifos.lab.backtest.world import World
 from serifos.lab.sim import ssd as ssds
+from serifos.plan.plan import Plan
 from serifos.plan import recent
 
 CINDER, STAY = 'cinder', 'stay'
@@ -67,7 +73,7 @@ class Case:
     settings: BalancerSettings
     slo_us: float
     wiping: bool = True
-    most_outstanding: float = truth.MOST_OUTSTANDING
+    most_outstanding: float = queues.MOST_OUTSTANDING
 
 
 def prepared(history: Rates, days: float) -> Rates:
@@ -103,7 +109,7 @@ def run(case: Case) -> Score:
     began, demand = time.monotonic(), case.demand
     settings = case.settings
     sizes = np.array([case.size_gib[volume] for volume in demand.volumes])
-    devices = truth.Devices(case.devices, case.most_outstanding)
+    devices = queues.Devices(case.devices, case.most_outstanding)
     end = demand.begin + demand.slots * demand.step_s
     tally = Tally(demand.begin, end, case.slo_us, len(devices),
                   len(sizes))
@@ -119,25 +125,25 @@ def run(case: Case) -> Score:
     world = World(demand, sizes, case.fleet.pools, devices, by_nova,
                   by_cinder if case.wiping else None, take, case.fleet.home)
     telemetry.world = world
-    journal = cinder.MemoryJournal(world)
+    memory = _Journal(world)
     if case.policy in (CINDER, STAY):
         world.advance(end - world.now)
     else:
         with tempfile.TemporaryDirectory() as directory:
             _balance(world, rounds.Balancer(
-                cinder.SimulatedCinder(world, case.slo_us), telemetry,
-                journal, cinder.MemoryPlans(), dataclasses.replace(
+                cloud.SimulatedCinder(world, case.slo_us), telemetry,
+                memory, _Plans(), dataclasses.replace(
                     settings, planner=case.policy, auto=True,
                     state_dir=pathlib.Path(directory)),
                 lambda: world.now, world.advance,
-                nova=nova.SimulatedNova(demand.volumes),
+                nova=cloud.SimulatedNova(demand.volumes),
                 recent=recent.Recent(settings.hold),
                 growth=_growth(settings, directory), history=telemetry))
     totals = np.array([pool.total_gib for pool in case.fleet.pools])
     packed = packing.over_days([parts(
         devices, tally.demand[day] / tally.day_s(day, end))
         for day in range(tally.days)], sizes, totals)
-    return tally.score(case.name, cinder.moved(journal.entries()), packed,
+    return tally.score(case.name, _moved(memory.entries()), packed,
                        time.monotonic() - began)
 
 
@@ -156,7 +162,7 @@ def _growth(settings: BalancerSettings,
                             connection.HISTORY), horizon_s)
 
 
-def parts(devices: truth.Devices, rates: Floats) -> Floats:
+def parts(devices: queues.Devices, rates: Floats) -> Floats:
     """float[volumes, pools, parts] of mean rates, as of a Series."""
     volumes, pools = len(rates), len(devices)
     some = np.maximum(rates[:, 0] + rates[:, 1], 1e-12)
@@ -172,3 +178,62 @@ def quietly(case: Case) -> Score:
            for handler in logging.getLogger().handlers):
         logging.getLogger('serifos').setLevel(logging.CRITICAL)
     return run(case)
+
+
+@dataclasses.dataclass
+class _Journal:
+    """A journal of one balancer that is never restarted."""
+
+    world: World
+    _entries: list[journal.Entry] = dataclasses.field(default_factory=list)
+
+    def write(self, kind: str, **facts: Any) -> journal.Entry:
+        entry = journal.Entry.checked(times.text(self.world.now,
+                                                 'milliseconds'),
+                                      kind, facts)
+        self._entries.append(entry)
+        return entry
+
+    def entries(self) -> tuple[journal.Entry, ...]:
+        return tuple(self._entries)
+
+    def mark(self) -> None:
+        """None: it is not kept."""
+
+
+@dataclasses.dataclass
+class _Plans:
+    """The plans of one balancer that nobody looks at: the last one."""
+
+    _last: tuple[Plan, ...] = ()
+
+    def keep(self, plan: Plan, now: float,
+             say: Callable[[str], None]) -> Plan:
+        self._last = (plan,)
+        return plan
+
+    def every(self, say: Callable[[str], None],
+              expires_after: float = -math.inf,
+              ids: Collection[str] | None = None) -> list[Plan]:
+        return [plan for plan in self._last
+                if plan.expires_at > expires_after
+                and (ids is None or plan.id in ids)]
+
+    def stored(self, plan_id: str) -> Plan:
+        for plan in self.every(lambda _: None, ids=[plan_id]):
+            return plan
+        raise errors.InputError(f'There is no plan {plan_id}.')
+
+
+def _moved(entries: Sequence[journal.Entry]) -> list[tuple[float, float]]:
+    """When each migration that succeeded was requested, and its GiB."""
+    asked: dict[str, journal.Entry] = {}
+    found = []
+    for entry in entries:
+        if entry.kind == 'request':
+            asked[entry.facts['volume']] = entry
+        elif entry.kind == 'outcome' and entry.facts['result'] == 'success':
+            request: Mapping[str, Any] = asked[entry.facts['volume']].facts
+            found.append((times.parse(asked[entry.facts['volume']].at),
+                          request['size_gib']))
+    return found

@@ -13,8 +13,8 @@ import math
 
 import numpy as np
 
-from serifos.lab.backtest.simulated.demand import Floats
-from serifos.lab.backtest.simulated import stretch
+from serifos.lab.backtest.rates import Floats
+from serifos.lab.backtest import world
 
 _HOUR_S, _DAY_S = 3600.0, 86400.0
 
@@ -113,9 +113,9 @@ class Tally:
         """Requests that read and that write, KiB and random requests of each
         day and volume."""
 
-    def take(self, done: stretch.Stretch) -> None:
+    def take(self, done: world.Stretch) -> None:
         """Counts a stretch of time, which lies within an hour."""
-        there = np.flatnonzero(done.home != stretch.ABSENT)
+        there = np.flatnonzero(done.home != world.ABSENT)
         home, latency = done.home[there], done.latency_us[there]
         active = latency > 0
         number = np.bincount(home[active], minlength=self._pools)

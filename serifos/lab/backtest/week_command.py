@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""serifos-sim week: a synthetic history, and how real it looks."""
+"""serifos-sim week: draw a synthetic history of volumes."""
 
 from __future__ import annotations
 

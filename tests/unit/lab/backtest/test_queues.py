@@ -8,8 +8,8 @@ import numpy as np
 import testtools
 
 from serifos.facts.workload import Workload
-from serifos.lab.backtest.simulated.demand import Demand
-from serifos.lab.backtest.simulated import truth
+from serifos.lab.backtest import queues
+from serifos.lab.backtest.rates import Demand
 from serifos.lab.sim import device
 from serifos.lab.sim import devices
 
@@ -31,7 +31,7 @@ def mix(ssd, busy, seed=7, count=6):
     rate, writes = np.exp(rng.normal(0, 1, count)), rng.random(count)
     rest = np.exp(rng.normal(4, 0.8, count)).clip(4, 512), rng.random(count)
     pool = np.zeros(count, np.intp)
-    its = truth.Devices([ssd]).answer(
+    its = queues.Devices([ssd]).answer(
         pool, demand(rate * (1 - writes), rate * writes, *rest)).busy[0]
     rate *= busy / its
     return pool, demand(rate * (1 - writes), rate * writes, *rest)
@@ -62,7 +62,7 @@ class AnswerTest(testtools.TestCase):
         ssd = next(ssd for ssd in devices.NAMED if ssd.name == name)
         ssd = dataclasses.replace(ssd, run_cv=0.0)
         pool, its = mix(ssd, busy)
-        found = truth.Devices([ssd]).answer(pool, its)
+        found = queues.Devices([ssd]).answer(pool, its)
         rate = its.reads_s + its.writes_s
         mine = float(rate @ found.latency_us / rate.sum())
         theirs = simulated(ssd, its, found.latency_us)
@@ -70,7 +70,7 @@ class AnswerTest(testtools.TestCase):
         self.assertEqual([1.0], found.served.tolist())
 
     def test_a_lone_request_waits_for_nothing(self):
-        found = truth.Devices([devices.SSD1]).answer(
+        found = queues.Devices([devices.SSD1]).answer(
             *at([0], 1e-3, 0, 4, 1))
         self.assertAlmostEqual(170.3 + 4 * 3.078,
                                float(found.latency_us[0]), 2)
@@ -78,7 +78,7 @@ class AnswerTest(testtools.TestCase):
                                float(found.outstanding[0]))
 
     def test_beyond_what_a_device_can_do_all_get_the_same_share(self):
-        fast = truth.Devices([devices.SSD1] * 3)
+        fast = queues.Devices([devices.SSD1] * 3)
         pool, its = at([0, 0, 1], [2e4, 1e4, 100], [0, 1e4, 0],
                        [64, 64, 64], [1, 1, 1])
         found = fast.answer(pool, its)
@@ -86,12 +86,12 @@ class AnswerTest(testtools.TestCase):
         self.assertEqual([1.0, 1.0], found.served[1:].tolist())
         self.assertGreater(found.busy[0], 5)
         self.assertEqual(0.0, found.busy[2])
-        self.assertAlmostEqual(2 * truth.MOST_OUTSTANDING,
+        self.assertAlmostEqual(2 * queues.MOST_OUTSTANDING,
                                float(found.outstanding[:2].sum()), 1)
 
     def test_more_demand_is_never_faster_and_never_less_outstanding(self):
         for ssd in devices.NAMED:
-            both = truth.Devices([ssd])
+            both = queues.Devices([ssd])
             before = 0.0
             for busy in (0.1, 0.5, 0.8, 0.95, 1.0, 1.2, 3.0, 50.0):
                 found = both.answer(*mix(ssd, busy))
@@ -99,10 +99,10 @@ class AnswerTest(testtools.TestCase):
                 self.assertTrue(now >= before * (1 - 1e-3),
                                 (ssd.name, busy, before, now))
                 before = now
-            self.assertLessEqual(before, 6 * truth.MOST_OUTSTANDING * 1.001)
+            self.assertLessEqual(before, 6 * queues.MOST_OUTSTANDING * 1.001)
 
     def test_what_idle_volumes_see_is_nothing(self):
-        found = truth.Devices([devices.FAST] * 2).answer(
+        found = queues.Devices([devices.FAST] * 2).answer(
             *at([0, 1], [0, 50], [0, 5], [4, 4], [1, 1]))
         self.assertEqual(0.0, found.latency_us[0])
         self.assertGreater(found.latency_us[1], 0)
@@ -110,5 +110,5 @@ class AnswerTest(testtools.TestCase):
     def test_busy_parts_add_up(self):
         ssd = devices.SSD2
         pool, its = mix(ssd, 0.7)
-        parts = truth.Devices([ssd]).busy(pool, its)
+        parts = queues.Devices([ssd]).busy(pool, its)
         self.assertAlmostEqual(0.7, float(parts.sum(axis=0).max()), 6)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the pools of a backtest are in truth.
+"""Devices of a backtest's pools.
 
 A simulated device of a model's name, or one that a person names, or one whose
 parameters are fitted so that it does what the model predicts, as far as it
@@ -20,10 +20,10 @@ from serifos.facts import bounds
 from serifos.facts.cluster import Pool
 from serifos.facts.workload import Load
 from serifos.facts.workload import Workload
-from serifos.lab.backtest.simulated.demand import Demand
-from serifos.lab.backtest.simulated.demand import Floats
-from serifos.lab.backtest.simulated.demand import Ints
-from serifos.lab.backtest.simulated import truth
+from serifos.lab.backtest import queues
+from serifos.lab.backtest.rates import Demand
+from serifos.lab.backtest.rates import Floats
+from serifos.lab.backtest.rates import Ints
 from serifos.lab.sim import devices as simulated
 from serifos.lab.sim import ssd as ssds
 from serifos.model.model import Model
@@ -150,7 +150,7 @@ class _Mixes:
 
     def wrong(self, ssd: ssds.Ssd, model: Model) -> Floats:
         """float[mixes]: log of the device's latency over the model's."""
-        devices = truth.Devices([ssd] * _CASES)
+        devices = queues.Devices([ssd] * _CASES)
 
         def demand(rate: Floats) -> Demand:
             return Demand(rate * (1 - self.writes), rate * self.writes,

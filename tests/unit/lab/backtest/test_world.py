@@ -7,10 +7,9 @@ import testtools
 from serifos.cloud import refused
 from serifos import errors
 from serifos.facts import activity
-from serifos.lab.backtest.simulated import cinder
-from serifos.lab.backtest.simulated import telemetry
-from serifos.lab.backtest.simulated import truth
-from serifos.lab.backtest.simulated.world import World
+from serifos.lab.backtest import cloud
+from serifos.lab.backtest import queues
+from serifos.lab.backtest.world import World
 from serifos.lab.sim import devices
 from serifos.plan import eligibility
 from tests.unit.lab.backtest import histories
@@ -23,15 +22,15 @@ class Made:
                  ssd=devices.FAST, home=None, copy_mib_s=100.0,
                  wiping_mib_s=None, **how):
         self.stretches = []
-        self.telemetry = telemetry.SimulatedTelemetry(3600.0)
+        self.telemetry = cloud.SimulatedTelemetry(3600.0)
         demand = histories.series(rates, **how)
         count = len(demand.volumes)
         self.world = World(
             demand, np.full(count, size_gib), histories.pools(number, gib),
-            truth.Devices([ssd] * number), copy_mib_s, wiping_mib_s,
+            queues.Devices([ssd] * number), copy_mib_s, wiping_mib_s,
             self.take, home or {})
         self.telemetry.world = self.world
-        self.cinder = cinder.SimulatedCinder(self.world)
+        self.cinder = cloud.SimulatedCinder(self.world)
 
     def take(self, done):
         self.stretches.append(done)
