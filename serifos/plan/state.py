@@ -18,7 +18,29 @@ from serifos.plan.problem import Bools
 from serifos.plan.problem import Floats
 from serifos.plan.problem import Ints
 from serifos.plan.problem import Problem
-from serifos.plan import score
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Score:
+    """The objectives of planning, over the pools with a model.
+
+    :param max_us: the worst latency, µs
+    :param mean_us: µs
+    :param variance_us2: the population variance, µs²
+    """
+
+    max_us: float
+    mean_us: float
+    variance_us2: float
+
+    @classmethod
+    def of(cls, latency_us: Floats) -> Score:
+        """The score of µs[pools]; NaN is a pool without a model."""
+        figures = latency_us[~np.isnan(latency_us)]
+        if not figures.size:
+            return cls(0.0, 0.0, 0.0)
+        return cls(*map(float, (
+            np.max(figures), np.mean(figures), np.var(figures))))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -155,5 +177,5 @@ class State:
         return np.where(may.any(1), total / np.maximum(1, may.sum(1)), np.inf)
 
     @functools.cached_property
-    def score(self) -> score.Score:
-        return score.Score.of(self.mean_us)
+    def score(self) -> Score:
+        return Score.of(self.mean_us)

@@ -7,7 +7,7 @@ import testtools
 
 from serifos.facts.cluster import Cluster
 from serifos.plan import capacity
-from serifos.plan import score
+from serifos.plan import state
 from tests.unit.plan.clusters import pool
 from tests.unit.plan.clusters import volume
 
@@ -43,7 +43,7 @@ class CapacityTestCase(testtools.TestCase):
 class ScoreTestCase(testtools.TestCase):
 
     def test_pools_without_a_figure_are_in_none(self):
-        self.assertEqual(score.Score(4, 3, 1), score.Score.of(
+        self.assertEqual(state.Score(4, 3, 1), state.Score.of(
             np.array([2, np.nan, 4])))
-        self.assertEqual(score.Score(0, 0, 0), score.Score.of(
+        self.assertEqual(state.Score(0, 0, 0), state.Score.of(
             np.array([np.nan])))

@@ -18,7 +18,7 @@ from serifos.plan import outcomes
 from serifos.plan.problem import Problem
 from serifos.plan import quota
 from serifos.plan import relieve
-from serifos.plan import score
+from serifos.plan import state
 from serifos.plan.search import beam
 from serifos.plan.slo import beyond
 from serifos.plan.slo import keeping
@@ -152,7 +152,7 @@ class PlanTestCase(testtools.TestCase):
                 list(latency.values()),
                 [getattr(plan.latency_us[name], when) for name in latency],
                 rtol=1e-9)
-            figures = score.Score.of(np.array(list(latency.values())))
+            figures = state.Score.of(np.array(list(latency.values())))
             np.testing.assert_allclose(
                 (figures.max_us, figures.mean_us, figures.variance_us2,
                  len(known.broken(which))),
