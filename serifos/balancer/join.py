@@ -22,8 +22,8 @@ from serifos.facts.inventory import Record
 from serifos.facts.inventory import Service
 from serifos.facts.inventory import Type
 from serifos.facts import names
-from serifos.facts.reason import Code
-from serifos.facts.reason import Reason
+from serifos.facts.refusals import Code
+from serifos.facts.refusals import Reason
 from serifos.facts.servers import Servers
 from serifos.facts import settings
 from serifos.facts import throttling
@@ -32,10 +32,6 @@ from serifos.plan.affinity import labels
 from serifos.plan import eligibility
 
 _MOST_CHARACTERS = 255
-_HALF_MADE = Reason('a half-made copy of it was left',
-                    Code.HALF_MADE_COPY)
-_NO_TYPE = Reason('its volume type cannot be read',
-                  Code.TYPE_UNREADABLE)
 
 
 def places(inventory: Inventory,
@@ -203,8 +199,8 @@ def _volume(record: Record, inventory: Inventory,
     home = stats.get(record.pool or '')
     seen = observed.volumes.get(record.id)
     why = eligibility.why_not(record, rules, now) or (
-        _HALF_MADE if copied else None) or (
-        _NO_TYPE if record.volume_type and kind is None
+        Code.HALF_MADE_COPY.of() if copied else None) or (
+        Code.TYPE_UNREADABLE.of() if record.volume_type and kind is None
         and inventory.lacks_types else None) or _sealed(record, home, stats)
     return Volume(
         record.id, record.pool or '', record.size_gib,
@@ -234,12 +230,8 @@ def _sealed(record: Record, home: PoolStats | None,
                     or each.backend_name == home.backend_name):
         return None
     if home and home.volume_group:
-        return Reason(
-            'it is encrypted, and pools of other drivers than LVM have the '
-            'same volume_backend_name', Code.ENCRYPTED_MIXED)
-    return Reason(
-        "it is encrypted, and its pool is not of Cinder's LVM driver",
-        Code.ENCRYPTED_NOT_LVM)
+        return Code.ENCRYPTED_MIXED.of()
+    return Code.ENCRYPTED_NOT_LVM.of()
 
 
 def _server(record: Record, known: Servers) -> str | None:

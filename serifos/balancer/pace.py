@@ -15,8 +15,7 @@ from typing import Any
 from serifos.facts.cluster import Cluster
 from serifos.facts import fields
 from serifos.facts import journal
-from serifos.facts.reason import Code
-from serifos.facts.reason import Reason
+from serifos.facts.refusals import Code
 from serifos.facts import times
 from serifos.plan.affinity import torn
 from serifos.plan.limits import Copying
@@ -67,10 +66,9 @@ class Pace:
         for volume in found.volumes:
             sizes[bundles.get(volume.id, volume.id)] += volume.size_gib
         return dataclasses.replace(found, volumes=tuple(
-            dataclasses.replace(volume, movable=Reason(
-                f'its {gib:g} GiB{_SHARED if volume.id in bundles else ""} '
-                f'are more than [balancer] {name}, {most:g}',
-                Code.TOO_LARGE))
+            dataclasses.replace(volume, movable=Code.TOO_LARGE.of(
+                gib=gib, shared=_SHARED if volume.id in bundles else '',
+                option=name, most=most))
             if volume.movable is True and (gib := sizes[
                 bundles.get(volume.id, volume.id)]) > most else volume
             for volume in found.volumes))

@@ -17,7 +17,7 @@ from serifos import errors
 from serifos.facts.caps import Caps
 from serifos.facts import fields
 from serifos.facts import journal
-from serifos.facts import reason
+from serifos.facts import refusals
 from serifos.facts.workload import Workload
 
 CLUSTER_SCHEMA = 'serifos-cluster/1'
@@ -230,7 +230,7 @@ class Cluster:
 
 
 def _document(volume: Volume) -> dict[str, Any]:
-    doc, code = dataclasses.asdict(volume), reason.code(volume.movable)
+    doc, code = dataclasses.asdict(volume), refusals.code(volume.movable)
     return doc if code is None else {**doc, 'movable_code': code}
 
 
@@ -247,7 +247,7 @@ def _pool(doc: Mapping[str, Any]) -> Pool:
 def _volume(doc: Mapping[str, Any]) -> Volume:
     seen, caps = doc.get('workload'), doc.get('caps')
     return _known(Volume, {
-        **doc, 'movable': reason.Reason.read(
+        **doc, 'movable': refusals.Reason.read(
             doc.get('movable'), doc.get('movable_code')),
         'workload': None if seen is None else workload(seen),
         'caps': None if caps is None else _known(Caps, caps),

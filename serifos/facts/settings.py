@@ -17,8 +17,8 @@ from serifos.facts.inventory import Inventory
 from serifos.facts.inventory import PoolStats
 from serifos.facts.inventory import Type
 from serifos.facts import names
-from serifos.facts.reason import Code
-from serifos.facts.reason import Reason
+from serifos.facts.refusals import Code
+from serifos.facts.refusals import Reason
 
 BALANCE = f'{names.PREFIX}balance'
 COOL_DOWN = f'{names.PREFIX}cool_down'
@@ -71,16 +71,11 @@ class TypeSettings(NamedTuple):
         :param balance: whether those may of which no type says anything
         """
         for fault in self.faults:
-            return Reason(f'of its volume type {self.name}, {fault}',
-                          Code.TYPE_FAULT)
+            return Code.TYPE_FAULT.of(name=self.name, fault=fault)
         if self.balance is False:
-            return Reason(
-                f'its volume type {self.name} says {BALANCE} = false',
-                Code.TYPE_LEFT_OUT)
+            return Code.TYPE_LEFT_OUT.of(name=self.name, key=BALANCE)
         if self.balance is None and not balance:
-            return Reason(
-                f'its volume type does not say {BALANCE} = true',
-                Code.TYPE_NOT_OPTED_IN)
+            return Code.TYPE_NOT_OPTED_IN.of(key=BALANCE)
         return None
 
     def sentences(self) -> Iterator[str]:

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from serifos.facts.reason import Code
-from serifos.facts.reason import Reason
+from serifos.facts.refusals import Code
+from serifos.facts.refusals import Reason
 from serifos.facts.servers import Servers
 
 COPIED = ('active', 'paused', 'resized')
@@ -25,44 +25,27 @@ def why_not(server_ids: Iterable[str],
     :param server_ids: the servers that the volume is attached to
     """
     if known.problem is not None:
-        return Reason(
-            f'attached, and Nova could not be asked: {known.problem}',
-            Code.NOVA_SILENT)
+        return Code.NOVA_SILENT.of(problem=known.problem)
     return next(filter(None, (_of(name, known) for name in server_ids)), None)
 
 
 def _of(server_id: str, known: Servers) -> Reason | None:
     server = known.by_id.get(server_id)
     if server is None:
-        return Reason(
-            f'Nova does not list its server {server_id}; it was deleted, '
-            'or its cell does not answer. Where openstack server show '
-            f'{server_id} finds none either, delete the attachment that '
-            'is left of it, whose id is in openstack volume show: '
-            'openstack --os-volume-api-version 3.27 volume attachment '
-            'delete ATTACHMENT', Code.SERVER_UNKNOWN)
-    said = f'its server {server.name} ({server.id})'
+        return Code.SERVER_UNKNOWN.of(server=server_id)
+    shown = f'its server {server.name} ({server.id})'
     if server.vm_state is None:
-        return Reason(
-            f'Nova does not know the state of {said}: its cell is down',
-            Code.SERVER_UNCLEAR)
+        return Code.SERVER_UNCLEAR.of(unknown='state', server=shown)
     if server.vm_state not in COPIED:
-        return Reason(
-            f'{said} is {server.status}; Nova copies volumes of servers '
-            'that are ACTIVE, PAUSED or resized', Code.SERVER_STOPPED)
+        return Code.SERVER_STOPPED.of(server=shown, status=server.status)
     if server.task_state is not None:
-        return Reason(f'{said} has a task under way: {server.task_state}',
-                      Code.SERVER_BUSY)
+        return Code.SERVER_BUSY.of(server=shown, task=server.task_state)
     if server.off is not None:
-        return Reason(
-            f'{said} is {server.status} and does not run: its power state '
-            f'is {server.off}', Code.SERVER_OFF)
+        return Code.SERVER_OFF.of(server=shown, status=server.status,
+                                  power=server.off)
     if server.host is None:
-        return Reason(f'Nova does not say on which host {said} is',
-                      Code.SERVER_UNCLEAR)
+        return Code.SERVER_UNCLEAR.of(unknown='host', server=shown)
     service = known.services.get(server.host)
     if service is None or not service.up:
-        return Reason(
-            f'the nova-compute of {said}, on {server.host}, is down',
-            Code.COMPUTE_DOWN)
+        return Code.COMPUTE_DOWN.of(server=shown, host=server.host)
     return None

@@ -31,6 +31,7 @@ from serifos.plan.hot import is_hot
 from serifos.plan.limits import Limits
 from serifos.plan.loads.slots import Slots
 from serifos.plan import outcomes
+from serifos.plan.plan import Cause
 from serifos.plan.plan import Plan
 from serifos.plan.predictions import Predictions
 from serifos.plan.problem import Ints
@@ -57,7 +58,7 @@ def plan(cluster: Cluster, models: Predictions, limits: Limits,
             not paper or quota.reached)
     return summary.plan(
         'bfd --paper' if paper else 'bfd', first, last, steps, truncated,
-        [summary.FASTEST] * len(steps) if paper else (), quota)
+        [Cause.FASTEST.of()] * len(steps) if paper else (), quota)
 
 
 def _as_printed(state: State, quota: Quota

@@ -18,8 +18,7 @@ from __future__ import annotations
 import numpy as np
 
 from serifos.facts import hot_by
-from serifos.facts.reason import Code
-from serifos.facts.reason import Reason
+from serifos.facts.refusals import Code
 from serifos.plan.outcomes import Outcomes
 from serifos.plan.problem import Bools
 from serifos.plan.problem import COPY
@@ -88,12 +87,9 @@ def why_not(state: State, moves: Outcomes) -> list[str | None]:
     for i, row in enumerate(rows.tolist()):
         wiped = (f' and wiping its source {duration(wiping_s[i])}'
                  if wiping_s[i] else '')
-        found[row] = Reason(
-            f'copying it takes {duration(copy_s[i])}{wiped}, in which the '
-            f'tenants of both pools see {100 * harm[i]:.3g} % more in the '
-            f'mean; that outweighs {100 * gain[i]:.3g} % less for those of '
-            f'its source over {duration(limits.horizon_s)}',
-            Code.COPY_COSTS)
+        found[row] = Code.COPY_COSTS.of(
+            copy=duration(copy_s[i]), wiped=wiped, harm=100 * harm[i],
+            gain=100 * gain[i], horizon=duration(limits.horizon_s))
     return found
 
 

@@ -12,7 +12,9 @@ from collections.abc import Mapping
 import dataclasses
 
 from serifos.facts.inventory import Record
-from serifos.facts import reason
+from serifos.facts import refusals
+from serifos.facts.refusals import Code
+from serifos.facts.refusals import Reason
 from serifos.facts.servers import NOT_CONFIGURED
 from serifos.facts.servers import Servers
 from serifos.facts import settings
@@ -27,7 +29,6 @@ AT_REST = (None, 'none', 'success', 'error', 'deleting')
 """Migration statuses from which Cinder starts a migration."""
 
 _NOT_REPLICATED = (None, 'disabled', 'not-capable')
-_MOVED, _COOLS = 'moved at ', '; cools down until '
 _NO = ('0', 'f', 'false', 'off', 'n', 'no', '')
 
 
@@ -82,7 +83,7 @@ def migrating(record: Record) -> bool:
 
 
 def why_not(record: Record, rules: Rules,
-            now: float) -> reason.Reason | None:
+            now: float) -> Reason | None:
     """Why a volume may not be moved, or None where it may.
 
     Zone, backend and space depend on the target: see :mod:`.limits`.
@@ -98,55 +99,44 @@ def cools_down(movable: bool | str) -> bool:
 
     :param movable: True, or why it may not be moved
     """
-    return reason.code(movable) == reason.Code.COOL_DOWN or (
-        isinstance(movable, str) and movable.startswith(_MOVED)
-        and _COOLS in movable)
+    return refusals.code(movable) == Code.COOL_DOWN
 
 
-def _cinder(record: Record) -> reason.Reason | None:
+def _cinder(record: Record) -> Reason | None:
     if migrating(record):
-        return reason.Reason(f'a migration of it is {record.migration_status}',
-                             reason.Code.MIGRATING)
+        return Code.MIGRATING.of(status=record.migration_status)
     if record.status not in ('available', 'in-use'):
-        return reason.Reason(f'its status is {record.status}',
-                             reason.Code.STATUS)
+        return Code.STATUS.of(status=record.status)
     if record.snapshots:
-        return reason.Reason(
-            'a snapshot holds it' if record.snapshots == 1 else
-            f'{record.snapshots} snapshots hold it', reason.Code.SNAPSHOTS)
+        return Code.SNAPSHOTS.of(
+            snapshots='a snapshot holds' if record.snapshots == 1 else
+            f'{record.snapshots} snapshots hold')
     if record.group_id:
-        return reason.Reason('it is in a group', reason.Code.IN_GROUP)
+        return Code.IN_GROUP.of()
     if record.replication_status not in _NOT_REPLICATED:
-        return reason.Reason(
-            f'its replication is {record.replication_status}',
-            reason.Code.REPLICATED)
+        return Code.REPLICATED.of(status=record.replication_status)
     if record.encrypted and (record.status == 'in-use' or record.attachments):
-        return reason.Reason(
-            'it is encrypted and in use: Nova does not copy such volumes',
-            reason.Code.ENCRYPTED_IN_USE)
+        return Code.ENCRYPTED_IN_USE.of()
     return None
 
 
 def _operator(record: Record, rules: Rules,
-              now: float) -> reason.Reason | None:
+              now: float) -> Reason | None:
     if record.metadata.get(PIN, 'no').strip().lower() not in _NO:
-        return reason.Reason(f'its metadata says {PIN}', reason.Code.PINNED)
+        return Code.PINNED.of(key=PIN)
     if record.project_id in rules.excluded_projects:
-        return reason.Reason('its project is excluded',
-                             reason.Code.PROJECT_EXCLUDED)
+        return Code.PROJECT_EXCLUDED.of()
     why = rules.kind.why_not(rules.balance)
     if why is not None:
         return why
     until = rules.back_off_until.get(record.id, 0.0)
     if now < until:
-        return reason.Reason(
-            'a migration of it failed or was refused; left alone until '
-            f'{times.text(until)}', reason.Code.BACK_OFF)
+        return Code.BACK_OFF.of(until=times.text(until))
     return None
 
 
 def _cooling(record: Record, rules: Rules,
-             now: float) -> reason.Reason | None:
+             now: float) -> Reason | None:
     """The last of the reasons: where it is told, no other one holds."""
     moved, cool_down_s = rules.moved_at.get(record.id), rules.cool_down_s
     if moved is None or cool_down_s is None:
@@ -154,35 +144,26 @@ def _cooling(record: Record, rules: Rules,
     if rules.kind.cool_down_s is not None:
         cool_down_s = rules.kind.cool_down_s
     if now < moved + cool_down_s:
-        return reason.Reason(f'{_MOVED}{times.text(moved)}{_COOLS}'
-                             f'{times.text(moved + cool_down_s)}',
-                             reason.Code.COOL_DOWN)
+        return Code.COOL_DOWN.of(moved=times.text(moved),
+                                 until=times.text(moved + cool_down_s))
     return None
 
 
-def _in_use(record: Record, rules: Rules) -> reason.Reason | None:
+def _in_use(record: Record, rules: Rules) -> Reason | None:
     if record.status != 'in-use' and not record.attachments:
         return None
     if rules.allow_attached is False:
-        return reason.Reason('attached', reason.Code.ATTACHED)
+        return Code.ATTACHED.of()
     if not record.attachments:
-        return reason.Reason(
-            'it is in use and has no attachment: its server is not known',
-            reason.Code.NO_ATTACHMENT)
+        return Code.NO_ATTACHMENT.of()
     if len(record.attachments) > 1:
-        return reason.Reason(f'{len(record.attachments)} servers share it',
-                             reason.Code.SHARED_BY_SERVERS)
+        return Code.SHARED_BY_SERVERS.of(servers=len(record.attachments))
     if record.multiattach:
-        return reason.Reason(
-            'it is multi-attach and in use: what a second server writes '
-            'during the copy would be lost', reason.Code.MULTIATTACH_IN_USE)
+        return Code.MULTIATTACH_IN_USE.of()
     if '' in record.attachments:
-        return reason.Reason(
-            'it is attached to a host itself, not to a server',
-            reason.Code.ATTACHED_TO_HOST)
+        return Code.ATTACHED_TO_HOST.of()
     if rules.servers.absent is None:
         return attached.why_not(record.attachments, rules.servers)
     if rules.allow_attached is None:
-        return reason.Reason('attached, and there is no Nova to ask: '
-                             f'{rules.servers.absent}', reason.Code.NO_NOVA)
+        return Code.NO_NOVA.of(absent=rules.servers.absent)
     return None

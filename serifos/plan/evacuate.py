@@ -16,14 +16,13 @@ import numpy as np
 from serifos import errors
 from serifos.facts.cluster import Cluster
 from serifos.facts.cluster import TOUCHED
-from serifos.facts.reason import Cause
-from serifos.facts.reason import Code
-from serifos.facts.reason import Reason
+from serifos.facts.refusals import Code
 from serifos.plan.affinity import permits
 from serifos.plan.affinity import staying
 from serifos.plan.limits import Limits
 from serifos.plan.loads.slots import Slots
 from serifos.plan.outcomes import Outcomes
+from serifos.plan.plan import Cause
 from serifos.plan.plan import Move
 from serifos.plan.plan import Plan
 from serifos.plan.plan import Refusal
@@ -72,10 +71,9 @@ def plan(cluster: Cluster, models: Predictions, limits: Limits,
                     volume.id, _fixed(problem, each) or found))
                 continue
             moves.append(summary.move(
-                state, each, found, Reason(
-                    f'{left.name} is evacuated'
-                    + ('; no telemetry' if volume.workload is None else ''),
-                    Cause.EVACUATED)))
+                state, each, found, Cause.EVACUATED.of(
+                    pool=left.name, unknown='; no telemetry'
+                    if volume.workload is None else '')))
             state = state.moved(each, found)
     return summary.figures(NAME, first, state, moves, refused,
                            truncated=False)
@@ -110,9 +108,7 @@ def _target(state: State, volume: int) -> int | str:
     elsewhere = problem.device != problem.device[problem.home[volume]]
     allowed = problem.open[problem.group[volume]] & elsewhere
     if not allowed.any():
-        return Reason(
-            'no other pool is up, fits its model, is in its zone, and has '
-            'its backend and type', Code.NO_OTHER_POOL)
+        return Code.NO_OTHER_POOL.of()
     open_to = permits.pools(state, volume) & elsewhere
     if not open_to.any():
         return refusals.barred(

@@ -16,12 +16,12 @@ from __future__ import annotations
 import numpy as np
 
 from serifos.facts.cluster import Pool
-from serifos.facts.reason import Cause
-from serifos.facts.reason import Reason
+from serifos.facts.refusals import Reason
 from serifos.plan.affinity import staying
 from serifos.plan.limits import LEAST_GAIN
 from serifos.plan.limits import Limits
 from serifos.plan import outcomes
+from serifos.plan.plan import Cause
 from serifos.plan.problem import Bools
 from serifos.plan.problem import Ints
 from serifos.plan.quota import Quota
@@ -40,10 +40,10 @@ def why(pool: Pool, limits: Limits) -> Reason | None:
         return None
     left_s = limits.full_in_s(pool)
     if left_s <= 0:
-        return Reason(f'{pool.name} is full, and grows', Cause.SPACE)
+        return Cause.SPACE.of(pool=pool.name, when=', and grows')
     left = (f'{left_s / _DAY_S:.2g} days' if left_s >= 2 * _DAY_S else
             f'{left_s / _HOUR_S:.2g} hours')
-    return Reason(f'{pool.name} is full in {left} by its growth', Cause.SPACE)
+    return Cause.SPACE.of(pool=pool.name, when=f' in {left} by its growth')
 
 
 def steps(state: State, quota: Quota) -> tuple[

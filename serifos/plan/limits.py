@@ -13,8 +13,8 @@ from serifos.facts import cluster
 from serifos.facts.hot_by import BUSY
 from serifos.facts.hot_by import LATENCY
 from serifos.facts.hot_by import UNITS
-from serifos.facts.reason import Code
-from serifos.facts.reason import Reason
+from serifos.facts.refusals import Code
+from serifos.facts.refusals import Reason
 
 LEAST_GAIN = 1e-9
 """A fall smaller than this fraction is rounding, whatever min_gain says."""
@@ -24,9 +24,6 @@ _DAY_S = 86400.0
 _STATES = {'disabled': Code.POOL_DISABLED, 'frozen': Code.POOL_FROZEN,
            cluster.UNSEEN: Code.POOL_UNSEEN,
            cluster.TOUCHED: Code.POOL_TOUCHED}
-
-NO_TELEMETRY = Reason('no telemetry', Code.NO_TELEMETRY)
-"""Why a volume stays of whose activity nothing is known now."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -109,8 +106,7 @@ class Limits:
     def unexplained(self, pool: cluster.Pool) -> Reason | None:
         """The reason why an unexplained pool is no target, or None."""
         return None if self.trust_models or pool.unexplained is None else (
-            Reason(f'{pool.name} does not fit its model: '
-                   f'{pool.unexplained}', Code.UNEXPLAINED))
+            Code.UNEXPLAINED.of(pool=pool.name, unexplained=pool.unexplained))
 
     def room_gib(self, pool: cluster.Pool) -> float:
         """GiB that a plan may fill of a pool; below 0 for none."""
@@ -129,9 +125,8 @@ class Limits:
         :param room_gib: what may be filled, below 0 for nothing
         """
         if pool.space_unknown is not None:
-            return Reason(
-                f'the free space of {pool.name} is not known: '
-                f'{pool.space_unknown}', Code.SPACE_UNKNOWN)
+            return Code.SPACE_UNKNOWN.of(
+                pool=pool.name, why=pool.space_unknown)
         max_fill = self.max_fill if pool.max_fill is None else pool.max_fill
         below = '' if max_fill >= 1 else (
             f' below {"" if pool.max_fill is None else "serifos_"}max_fill '
@@ -139,12 +134,11 @@ class Limits:
         growth_gib = self.growth_gib(pool)
         growth = f', {growth_gib:.6g} GiB kept for its growth' if (
             growth_gib) else ''
-        return Reason(
-            f'{pool.name} has {max(0.0, room_gib):.6g} GiB free{below}'
-            f'{growth}, {size_gib:.6g} needed',
-            (Code.MAX_FILL if pool.max_fill is None
-             else Code.POOL_MAX_FILL) if below
-            else Code.KEPT_FOR_GROWTH if growth else Code.NO_SPACE)
+        code = ((Code.MAX_FILL if pool.max_fill is None
+                 else Code.POOL_MAX_FILL) if below
+                else Code.KEPT_FOR_GROWTH if growth else Code.NO_SPACE)
+        return code.of(pool=pool.name, room=max(0.0, room_gib),
+                       kept=below + growth, needed=size_gib)
 
 
 def keeps(min_gain: npt.ArrayLike) -> npt.NDArray[np.float64]:
@@ -164,18 +158,14 @@ def shortfall(before_us: float, after_us: float, min_gain: float,
     :param by_type: whether min_gain is that of a volume type
     """
     if after_us > before_us:
-        return Reason(
-            f'the {worse(hot_by)} of both pools would show '
-            f'{figure(after_us, hot_by)} instead of '
-            f'{_number(before_us, hot_by)}',
-            Code.BUSIER if hot_by == BUSY else Code.SLOWER)
+        code = Code.BUSIER if hot_by == BUSY else Code.SLOWER
+        return code.of(worse=worse(hot_by), then=figure(after_us, hot_by),
+                       now=_number(before_us, hot_by))
     gain = 1 - after_us / before_us if before_us > 0 else 0.0
     if gain <= LEAST_GAIN:
-        return Reason('a move would gain nothing', Code.NO_GAIN)
-    return Reason(
-        f'gain {100 * gain:.3g} % is below {"serifos:" * by_type}min_gain '
-        f'{100 * min_gain:.3g} %',
-        Code.TYPE_MIN_GAIN if by_type else Code.MIN_GAIN)
+        return Code.NO_GAIN.of()
+    code = Code.TYPE_MIN_GAIN if by_type else Code.MIN_GAIN
+    return code.of(gain=100 * gain, least=100 * min_gain)
 
 
 def target_refusal(zone: str | None, backend_name: str | None,
@@ -191,44 +181,37 @@ def target_refusal(zone: str | None, backend_name: str | None,
     if not target.balance:
         return left_out(target)
     if target.drifting is not None:
-        return Reason(f'{target.name} drifts: {target.drifting}',
-                      Code.DRIFTS)
+        return Code.DRIFTS.of(pool=target.name, drifting=target.drifting)
     if target.zone != zone:
-        return Reason(f'{target.name} is in another zone, {target.zone}',
-                      Code.OTHER_ZONE)
+        return Code.OTHER_ZONE.of(pool=target.name, zone=target.zone)
     if backend_name is not None and target.backend_name != backend_name:
-        return Reason(
-            f'{target.name} is of backend {target.backend_name}, the volume '
-            f'requires {backend_name}', Code.OTHER_BACKEND)
+        return Code.OTHER_BACKEND.of(
+            pool=target.name, backend=target.backend_name,
+            required=backend_name)
     if volume_type in target.refuses:
-        return Reason(
-            f'{target.name} does not offer what the extra specs of '
-            f'{volume_type} ask for', Code.TYPE_UNMET)
+        return Code.TYPE_UNMET.of(pool=target.name, type=volume_type)
     return None
 
 
 def not_up(pool: cluster.Pool) -> Reason:
     """That a pool is not up."""
-    return Reason(f'{pool.name} is {pool.state}',
-                  _STATES.get(pool.state, Code.POOL_DOWN))
+    return _STATES.get(pool.state, Code.POOL_DOWN).of(
+        pool=pool.name, state=pool.state)
 
 
 def left_out(pool: cluster.Pool) -> Reason:
     """Of a pool: why no volume comes there, or leaves it."""
-    return Reason(
-        f'{pool.name} is left out of balancing by its serifos_balance',
-        Code.POOL_LEFT_OUT)
+    return Code.POOL_LEFT_OUT.of(pool=pool.name)
 
 
 def unlisted(volume: cluster.Volume) -> Reason:
     """That the pool of a volume is not there."""
-    return Reason(f'the cluster has no pool {volume.pool}',
-                  Code.POOL_UNLISTED)
+    return Code.POOL_UNLISTED.of(pool=volume.pool)
 
 
 def unmodelled(pool: cluster.Pool) -> Reason:
     """That nothing is predicted of a pool."""
-    return Reason(f'{pool.name} has no model', Code.NO_MODEL)
+    return Code.NO_MODEL.of(pool=pool.name)
 
 
 def volume_refusal(volume: cluster.Volume, pool: cluster.Pool | None,
@@ -246,7 +229,7 @@ def volume_refusal(volume: cluster.Volume, pool: cluster.Pool | None,
     if volume.movable is not True:
         return volume.movable or 'not movable'
     if volume.workload is None:
-        return NO_TELEMETRY
+        return Code.NO_TELEMETRY.of()
     if pool is None:
         return unlisted(volume)
     if pool.state != 'up':

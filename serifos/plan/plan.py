@@ -5,15 +5,45 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 import dataclasses
+import enum
 from typing import Any
 
 from serifos.facts import fields
-from serifos.facts import reason
-from serifos.facts.reason import Cause
-from serifos.facts.reason import Reason
+from serifos.facts import refusals
+from serifos.facts.refusals import Reason
 from serifos.facts import times
 
 PLAN_SCHEMA = 'serifos-plan/1'
+
+
+class Cause(enum.StrEnum):
+    """The causes of moves, as plans write them.
+
+    :param sentence: with the names of its figures in braces
+    """
+
+    sentence: str
+
+    def __new__(cls, code: str, sentence: str) -> Cause:
+        found = str.__new__(cls, code)
+        found._value_, found.sentence = code, sentence
+        return found
+
+    def of(self, **figures: object) -> Reason:
+        """The reason of a move, with the figures that its sentence names."""
+        return Reason(self.sentence.format(**figures), self)
+
+    HOT = 'hot', '{worse} of both pools {change}'
+    HOT_WITH_OTHERS = 'hot_with_others', 'source {change}, of several'
+    FASTEST = 'fastest', 'least predicted latency'
+    SLO_RESTORED = 'slo_restored', 'restores the SLO'
+    SLO_EASED = 'slo_eased', 'reduces the SLO violation'
+    FORECAST_AVOIDED = 'forecast_avoided', 'avoids a forecast SLO violation'
+    FORECAST_REDUCED = 'forecast_reduced', 'reduces a forecast SLO violation'
+    SPACE = 'space', '{pool} is full{when}'
+    EVACUATED = 'evacuated', '{pool} is evacuated{unknown}'
+    UNDONE = 'undone', 'back to {pool}'
+
 
 FOR_SLO = frozenset({Cause.SLO_RESTORED, Cause.SLO_EASED,
                      Cause.FORECAST_AVOIDED, Cause.FORECAST_REDUCED})
@@ -30,7 +60,7 @@ class Move:
 
     The latencies of a source without a model are None.
 
-    :param reason: a sentence, with its :class:`.reason.Cause`
+    :param reason: a sentence, with its :class:`Cause`
     :param copy_s: how long its copy takes, estimated; None in plans of
         earlier releases, as are the two latencies while it is made
     :param volume_us: its latency at the device, as measured, where
@@ -63,7 +93,7 @@ class Move:
     @property
     def cause(self) -> str | None:
         """The code of its reason; None where the plan says none."""
-        return reason.code(self.reason)
+        return refusals.code(self.reason)
 
     @property
     def for_slo(self) -> bool:
@@ -100,7 +130,7 @@ class Refusal:
     @property
     def code(self) -> str | None:
         """Of which kind the reason is; None in plans of earlier releases."""
-        return reason.code(self.reason)
+        return refusals.code(self.reason)
 
     def to_json(self) -> dict[str, Any]:
         doc = {'volume': self.volume, 'reason': self.reason}

@@ -21,9 +21,9 @@ import numpy as np
 
 from serifos.facts.cluster import Cluster
 from serifos.facts.cluster import Volume
+from serifos.facts.refusals import Code
 from serifos.facts.workload import mean
 from serifos.facts.workload import Workload
-from serifos.plan import limits
 from serifos.plan.problem import Floats
 from serifos.plan.problem import Problem
 
@@ -88,7 +88,7 @@ def _doing(volume: Volume, workload: Workload | None) -> Volume:
     stays = volume.workload is None and volume.movable is True
     return dataclasses.replace(
         volume, workload=workload,
-        movable=limits.NO_TELEMETRY if stays else volume.movable)
+        movable=Code.NO_TELEMETRY.of() if stays else volume.movable)
 
 
 class _Last(Generic[_Seen]):

@@ -14,8 +14,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from serifos.facts.reason import Code
-from serifos.facts.reason import Reason
+from serifos.facts.refusals import Code
 from serifos.plan.affinity import permits
 from serifos.plan import copying
 from serifos.plan.hot import hot_pools
@@ -29,10 +28,6 @@ from serifos.plan.quota import Quota
 from serifos.plan.slo import beyond
 from serifos.plan.state import State
 
-NO_OTHER = Reason('no other device has a pool that is up and has a model',
-                  Code.NO_OTHER_MODEL)
-_OTHERS = Reason('other moves go first', Code.OTHERS_FIRST)
-_NOT_HOT = Reason('its pool is not hot', Code.NOT_HOT)
 _MANY = 2048  # volumes that are priced at once
 
 
@@ -61,8 +56,8 @@ def of(first: State, last: State, moved: Collection[str],
     for begin in range(0, len(may), _MANY):
         volumes = np.array(may[begin:begin + _MANY], np.intp)
         moves = _best(last, volumes, near)
-        why.update(dict.fromkeys(volumes.tolist(), NO_OTHER))
-        why.update((volume, reason or _OTHERS)
+        why.update(dict.fromkeys(volumes.tolist(), Code.NO_OTHER_MODEL.of()))
+        why.update((volume, reason or Code.OTHERS_FIRST.of())
                    for volume, reason in zip(
                        moves.volume.tolist(), against(last, moves, quota)))
     for volume, reason in why.items():
@@ -119,30 +114,22 @@ def _against_worthy(state: State, moves: outcomes.Outcomes,
         if by_rules is not None:
             yield by_rules
         elif no_cause[row]:
-            yield _NOT_HOT
+            yield Code.NOT_HOT.of()
         elif breaks[row] >= 0:
             broken = int(breaks[row])
             whose = ('it' if broken == volume else
                      f'volume {problem.volumes[broken].id} there')
-            yield Reason(
-                f'on {pool.name} {whose} would see more than the '
-                f'{problem.slos.us[broken]:.6g} µs of its SLO',
-                Code.VIOLATES_SLO)
+            yield Code.VIOLATES_SLO.of(pool=pool.name, whose=whose,
+                                       slo=problem.slos.us[broken])
         elif cool[row] and not eases[row]:
-            yield Reason(
-                'its pool is not hot, and SLOs would be exceeded by more '
-                f'or nearly as much on {pool.name}',
-                Code.SHIFTS_SLOS)
+            yield Code.SHIFTS_SLOS.of(pool=pool.name)
         elif (price := unpaid[row]) is not None:
             yield price
         elif problem.carried_gib[volume] > state.gib_left:
-            yield Reason(
-                f'its {problem.carried_gib[volume]:.6g} GiB are more than '
-                f'max_gib_per_plan {problem.limits.max_gib_per_plan:.6g} '
-                'leaves', Code.MAX_GIB)
+            yield Code.MAX_GIB.of(gib=problem.carried_gib[volume],
+                                  most=problem.limits.max_gib_per_plan)
         elif quota.full(int(source[row])):
-            yield Reason(f'max_moves {quota.most} is reached',
-                         Code.MAX_MOVES)
+            yield Code.MAX_MOVES.of(most=quota.most)
         else:
             yield None
 
@@ -160,17 +147,15 @@ def barred(state: State, volume: int, target: int) -> str | None:
         return reason
     full = problem.limits.no_room(pool, state.room[target], size)
     return full if size > state.free[target] or pool.space_unknown else (
-        Reason(f'{full}, until moves of this plan free more',
-               Code.NO_SPACE_YET))
+        Code.NO_SPACE_YET.of(full=full))
 
 
 def _other_barred(state: State, volume: int, target: int) -> str | None:
     """Why rules keep what moves with a volume from a pool, or None."""
     problem = state.problem
     return next((
-        Reason('it is to share a pool with volume '
-               f'{problem.volumes[other].id}, and {why}',
-               Code.COMPANION_STAYS)
+        Code.COMPANION_STAYS.of(volume=problem.volumes[other].id,
+                                why=f'and {why}')
         for other in problem.bonds.with_it(volume).tolist()
         if other != volume and (
             why := _by_rules(problem, other, target)) is not None), None)

@@ -11,12 +11,12 @@ import math
 import numpy as np
 
 from serifos.facts.cluster import Volume
-from serifos.facts.reason import Cause
-from serifos.facts.reason import Reason
+from serifos.facts.refusals import Reason
 from serifos.plan import copying
 from serifos.plan.hot import hot_pools
 from serifos.plan import limits
 from serifos.plan.outcomes import Step
+from serifos.plan.plan import Cause
 from serifos.plan.plan import Change
 from serifos.plan.plan import Move
 from serifos.plan.plan import Plan
@@ -27,8 +27,6 @@ from serifos.plan.quota import Quota
 from serifos.plan import refusals
 from serifos.plan.slo import beyond
 from serifos.plan.state import State
-
-FASTEST = Reason('least predicted latency', Cause.FASTEST)
 
 
 def plan(planner: str, first: State, last: State,
@@ -190,7 +188,7 @@ def _reason(was_us: float, left_us: float, came_us: float,
             keeps: float, hot_by: str) -> Reason:
     worse_us = max(left_us, came_us)
     if worse_us <= was_us * keeps:
-        return Reason(f'{limits.worse(hot_by)} of both pools '
-                      f'{limits.change(was_us, worse_us, hot_by)}', Cause.HOT)
-    return Reason(f'source {limits.change(was_us, left_us, hot_by)}, of '
-                  'several', Cause.HOT_WITH_OTHERS)
+        return Cause.HOT.of(worse=limits.worse(hot_by),
+                            change=limits.change(was_us, worse_us, hot_by))
+    return Cause.HOT_WITH_OTHERS.of(
+        change=limits.change(was_us, left_us, hot_by))

@@ -21,9 +21,7 @@ import dataclasses
 
 from serifos.facts.cluster import Cluster
 from serifos.facts.cluster import TOUCHED
-from serifos.facts.reason import Cause
-from serifos.facts.reason import Code
-from serifos.facts.reason import Reason
+from serifos.facts.refusals import Code
 from serifos.plan.affinity import torn
 from serifos.plan import eligibility
 from serifos.plan.limits import left_out
@@ -32,6 +30,7 @@ from serifos.plan.limits import not_up
 from serifos.plan.limits import unlisted
 from serifos.plan.limits import unmodelled
 from serifos.plan.loads.slots import Slots
+from serifos.plan.plan import Cause
 from serifos.plan.plan import Move
 from serifos.plan.plan import Plan
 from serifos.plan.plan import Refusal
@@ -42,9 +41,6 @@ from serifos.plan.state import State
 from serifos.plan import summary
 
 NAME = 'undo'
-
-UNDER_WAY = Reason('its migration is under way still',
-                   Code.UNDER_WAY)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -98,8 +94,7 @@ def _once(cluster: Cluster, models: Predictions, limits: Limits,
             refused.append(Refusal(each.volume, why))
             continue
         moves.append(summary.move(
-            state, volume, target, Reason(
-                f'back to {each.source}', Cause.UNDONE)))
+            state, volume, target, Cause.UNDONE.of(pool=each.source)))
         state = state.moved(volume, target)
     return summary.figures(
         NAME, first, state, moves, refused, truncated=any(
@@ -110,19 +105,16 @@ def _gone(made: Made, cluster: Cluster, volume: int | None,
           target: int | None) -> str | None:
     """Why a move is no longer there to be taken back, or None."""
     if not made.ended:
-        return UNDER_WAY
+        return Code.UNDER_WAY.of()
     if volume is None:
-        return Reason('it is no longer there', Code.VOLUME_GONE)
+        return Code.VOLUME_GONE.of()
     at = cluster.volume(made.volume).pool
     if at == made.source:
-        return Reason(f'it is on {at}, where it came from',
-                      Code.WHERE_IT_WAS)
+        return Code.WHERE_IT_WAS.of(pool=at)
     if at != made.target:
-        return Reason(f'it was moved on since, to {at}',
-                      Code.MOVED_ON)
+        return Code.MOVED_ON.of(pool=at)
     if target is None:
-        return Reason(f'there is no pool {made.source}',
-                      Code.POOL_GONE)
+        return Code.POOL_GONE.of(pool=made.source)
     return None
 
 

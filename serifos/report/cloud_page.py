@@ -183,8 +183,8 @@ def _stays(seen: Outlook, short: Mapping[str, str]) -> str:
         said.append(
             f'On {short.get(each.pools[0], wording.pool(each.pools[0]))}, '
             f'such as {wording.volume(each.example, seen.shared_names)}: '
-            f'{each.kind.text}'
-            + (f' (to change this: {each.kind.mend})' if each.kind.mend
+            f'{each.kind}'
+            + (f' (to change this: {each.remedy})' if each.remedy
                else '') + '.')
     return ' '.join(said)
 
@@ -225,7 +225,7 @@ def _immovable(held: Sequence[Staying]) -> str:
     return charts.captioned(
         'Load that may not be moved at all, by reason: percent of the '
         'outstanding I/Os of all volumes.',
-        *(row(each.kind.text, each.share, each.volumes)
+        *(row(each.kind, each.share, each.volumes)
           for each in most[:_KINDS]),
         row('other reasons', sum(each.share for each in rest),
             sum(each.volumes for each in rest)) if rest else '')

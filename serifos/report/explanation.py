@@ -13,13 +13,13 @@ import textwrap
 from typing import Any
 
 from serifos.facts import hot_by
-from serifos.facts import reason
+from serifos.facts import refusals
 from serifos.plan.outlook.explaining import Goal
 from serifos.plan.outlook.explaining import Heat
 from serifos.plan.outlook.explaining import Part
 from serifos.plan.outlook.outlook import Outlook
 from serifos.plan.outlook.outlook import PoolOutlook
-from serifos.plan.outlook import reasons
+from serifos.plan.plan import Cause
 from serifos.report import plan_sentences
 from serifos.report import table
 from serifos.report import wording
@@ -211,7 +211,7 @@ def _what(part: Part, goal: Goal | None, to: str | None,
     if to is not None:
         return f'a plan moves it to {short[to]}'
     if part.why:
-        return f'stays: {wording.plain(reasons.kind(part.why).text, 200)}'
+        return f'stays: {wording.plain(refusals.kind(part.why), 200)}'
     if goal is None:
         return 'stays: no pool that it may go to has space'
     return 'could move' if goal.why is None else (
@@ -247,7 +247,7 @@ def _volume(seen: Outlook, part: Part) -> Iterator[str]:
     if more:
         kinds = collections.Counter(
             'nothing stops it' if goal.why is None
-            else reasons.kind(goal.why).text for goal in more)
+            else refusals.kind(goal.why) for goal in more)
         yield from wording.wrapped(
             f'and {wording.count(len(more), "other pool")}: ' + '; '.join(
                 f'{number:,} × {wording.plain(kind, 200)}'
@@ -297,13 +297,13 @@ def _staying(part: Part, seen: Outlook, short: Mapping[str, str],
     if move is not None:
         yield (f'A plan now moves it to {short[move.target]}'
                + (f', with others off {home} that count as one move'
-                  if move.cause == reason.Cause.HOT_WITH_OTHERS else '') + '.')
+                  if move.cause == Cause.HOT_WITH_OTHERS else '') + '.')
     elif part.why == '':
         yield 'It is idle, so no move of it would make a pool faster.'
     elif part.why:
-        kind = reasons.kind(part.why)
+        remedy = refusals.remedy(part.why)
         yield (f'It may not be moved: {wording.plain(part.why, 300)}'
-               + (f' (to change this: {kind.mend})' if kind.mend else '')
+               + (f' (to change this: {remedy})' if remedy else '')
                + '.')
     elif part.goals and part.goals[0].why is None:
         yield 'A plan now leaves it where it is, since other moves do more.'
@@ -314,7 +314,7 @@ def _staying(part: Part, seen: Outlook, short: Mapping[str, str],
 def _stops(goal: Goal) -> tuple[str, str]:
     if goal.why is None:
         return 'nothing', '–'
-    return wording.plain(goal.why, 200), reasons.kind(goal.why).mend or '–'
+    return wording.plain(goal.why, 200), refusals.remedy(goal.why) or '–'
 
 
 def pool_document(seen: Outlook, name: str, heat: Heat | None,
@@ -370,4 +370,4 @@ def _goal(goal: Goal) -> dict[str, Any]:
 
 def _code(why: str | None) -> str | None:
     """Of which kind a reason is; None where nothing speaks against it."""
-    return reason.code(why) if why else None
+    return refusals.code(why) if why else None

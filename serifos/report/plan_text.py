@@ -13,9 +13,9 @@ from serifos.facts.cluster import Volume
 from serifos.facts.hot_by import BUSY
 from serifos.facts.hot_by import READ_P99
 from serifos.facts.hot_by import WRITE_P99
-from serifos.facts.reason import Cause
 from serifos.plan.outlook import outlook
 from serifos.plan.outlook.staying import Staying
+from serifos.plan.plan import Cause
 from serifos.plan.plan import Move
 from serifos.report import plan_sentences
 from serifos.report import table
@@ -242,10 +242,10 @@ def of_staying(shown: Sequence[Staying], short: Mapping[str, str],
     return table.Table(
         ('volumes', 'load', 'reason', 'pools', 'such as', 'to change this'),
         [(each.volumes, table.percent(each.share, '.0f'),
-          wording.plain(each.kind.text, 200),
+          wording.plain(each.kind, 200),
           wording.several([short.get(name, wording.pool(name))
                            for name in each.pools], 2),
-          wording.volume(each.example, shared), each.kind.mend or '–')
+          wording.volume(each.example, shared), each.remedy or '–')
          for each in shown],
         'Why volumes stay, those of the slowest pools first.\n'
         'load: their share of the outstanding I/Os of all volumes.')
@@ -260,7 +260,7 @@ def immovable(seen: outlook.Outlook) -> str | None:
     return (f'{100 * share:.0f} % of all load may not be moved at all: '
             + '; '.join(f'{100 * each.share:.0f} % '
                         f'({wording.count(each.volumes, "volume")}): '
-                        + each.kind.text for each in most[:_HELD])
+                        + each.kind for each in most[:_HELD])
             + ('; and more' if len(most) > _HELD else '') + '.')
 
 

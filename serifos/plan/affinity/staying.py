@@ -7,17 +7,16 @@ from collections.abc import Sequence
 
 from serifos.facts.cluster import Pool
 from serifos.facts.cluster import Volume
-from serifos.facts.reason import Code
-from serifos.facts.reason import Reason
+from serifos.facts.refusals import Code
+from serifos.facts.refusals import Reason
 from serifos.plan.affinity.bonds import Bonds
-from serifos.plan import limits
 
 
 def alone(volume: Volume) -> str | None:
     """Why a volume may not move, idle or not, or None."""
     if volume.movable is not True:
         return volume.movable or 'not movable'
-    return limits.NO_TELEMETRY if volume.workload is None else None
+    return Code.NO_TELEMETRY.of() if volume.workload is None else None
 
 
 def bound(bonds: Bonds, volumes: Sequence[Volume],
@@ -34,27 +33,20 @@ def bound(bonds: Bonds, volumes: Sequence[Volume],
 
 def contradicted(other: Volume) -> Reason:
     """That a volume stays, since what it is bound to contradicts itself."""
-    return Reason(
-        'it is to share a pool with volumes that are to be kept apart, '
-        f'such as {other.id}', Code.CONTRADICTION)
+    return Code.CONTRADICTION.of(volume=other.id)
 
 
 def shared(other: Volume, why: str) -> Reason:
     """That a volume stays, since another one does."""
-    return Reason(
-        f'it is to share a pool with volume {other.id}, which stays: {why}',
-        Code.COMPANION_STAYS)
+    return Code.COMPANION_STAYS.of(volume=other.id,
+                                   why=f'which stays: {why}')
 
 
 def elsewhere(other: Volume, pool: Pool) -> Reason:
     """That a volume may go to another one alone, or stays with it."""
-    return Reason(
-        f'it is to share a pool with volume {other.id}, on {pool.name}',
-        Code.COMPANIONS_ELSEWHERE)
+    return Code.COMPANIONS_ELSEWHERE.of(volume=other.id, pool=pool.name)
 
 
 def apart(other: Volume, pool: Pool) -> Reason:
     """That a volume would meet one that it is to be kept apart from."""
-    return Reason(
-        f'it is to be kept apart from volume {other.id}, on {pool.name}',
-        Code.KEPT_APART)
+    return Code.KEPT_APART.of(volume=other.id, pool=pool.name)

@@ -11,8 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from serifos.facts.cluster import Cluster
-from serifos.facts.reason import Code
-from serifos.facts.reason import Reason
+from serifos.facts.refusals import Code
 from serifos.plan.affinity.bonds import Bonds
 from serifos.plan.affinity.bonds import Ints
 from serifos.plan.affinity import staying
@@ -70,9 +69,7 @@ def _parted(cluster: Cluster, bonds: Bonds, home: Ints,
     its = bonds.with_it(volume)
     its = its[then[its] != then[volume]]
     if len(its):
-        return Reason(
-            f'volume {volumes[its[0]].id}, with which it shares a pool, does '
-            'not come with it', Code.COMPANION_LEFT)
+        return Code.COMPANION_LEFT.of(volume=volumes[its[0]].id)
     others = bonds.not_with(home, volume)
     if len(others) and then[volume] not in then[others]:
         return staying.elsewhere(volumes[others[0]], pools[home[others[0]]])

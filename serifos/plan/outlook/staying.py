@@ -15,33 +15,30 @@ import dataclasses
 import numpy as np
 
 from serifos.facts.cluster import Volume
-from serifos.facts import reason
-from serifos.facts.reason import Code
-from serifos.facts.reason import Reason
+from serifos.facts import refusals
+from serifos.facts.refusals import Code
 from serifos.plan.affinity import permits
-from serifos.plan.outlook import reasons
 from serifos.plan.plan import Refusal
 from serifos.plan.problem import Bools
 from serifos.plan.problem import Floats
 from serifos.plan.problem import Ints
 from serifos.plan.problem import Problem
-from serifos.plan import refusals
 from serifos.plan.state import State
-
-_NO_OTHER = Reason('no other pool may take it', Code.NO_OTHER_POOL)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Staying:
     """The volumes that stay for one kind of reason.
 
-    :param code: of the reasons, None where that is not known
+    :param kind: of the reasons, see :func:`.refusals.kind`
+    :param code: None where that is not known
     :param share: of the outstanding I/Os of all volumes, 0 to 1
     :param pools: where they are, the slowest first
     :param example: one of them, and the reason of it
     """
 
-    kind: reasons.Kind
+    kind: str
+    remedy: str
     code: str | None
     volumes: int
     share: float
@@ -50,7 +47,7 @@ class Staying:
     reason: str
 
 
-def refused(state: State, refusals: Iterable[Refusal],
+def refused(state: State, refused: Iterable[Refusal],
             rank: Mapping[str, int]) -> tuple[Staying, ...]:
     """The refusals of a plan.
 
@@ -58,7 +55,7 @@ def refused(state: State, refusals: Iterable[Refusal],
     """
     place = {volume.id: i for i, volume in enumerate(state.problem.volumes)}
     return _counted(state, [
-        (place[refusal.volume], refusal.reason) for refusal in refusals
+        (place[refusal.volume], refusal.reason) for refusal in refused
         if refusal.volume in place], rank)
 
 
@@ -81,8 +78,9 @@ def held(state: State) -> dict[int, str]:
            for volume in range(len(problem.volumes))}
     free = np.array([volume for volume, reason in why.items()
                      if reason is None], np.intp)
-    why.update((volume, _NO_OTHER if _models_elsewhere(problem, volume)
-                else refusals.NO_OTHER)
+    why.update((volume, (
+        Code.NO_OTHER_POOL if _models_elsewhere(problem, volume)
+        else Code.NO_OTHER_MODEL).of())
                for volume in free[~_goes(state, free)].tolist())
     return {volume: reason for volume, reason in why.items() if reason}
 
@@ -118,16 +116,17 @@ def _counted(state: State, said: Iterable[tuple[int, str]],
         return (rank.get(problem.volumes[volume].pool, last),
                 -queued[volume], volume)
 
-    by_kind: dict[reasons.Kind, list[tuple[int, str]]] = {}
+    by_kind: dict[tuple[str, str], list[tuple[int, str]]] = {}
     for one in sorted(said, key=slowest):
-        by_kind.setdefault(reasons.kind(one[1]), []).append(one)
+        by_kind.setdefault((refusals.kind(one[1]), refusals.remedy(one[1])),
+                           []).append(one)
     total = float(queued.sum()) or 1.0
     found = [Staying(
-        kind, reason.code(its[0][1]), len(its),
+        kind, remedy, refusals.code(its[0][1]), len(its),
         float(sum(queued[v] for v, _ in its)) / total,
         tuple(dict.fromkeys(problem.volumes[v].pool for v, _ in its)),
         problem.volumes[its[0][0]], its[0][1])
-        for kind, its in by_kind.items()]
+        for (kind, remedy), its in by_kind.items()]
     return tuple(sorted(found, key=lambda each: (
         rank.get(each.pools[0], last), -each.share, -each.volumes)))
 

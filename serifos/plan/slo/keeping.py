@@ -16,11 +16,10 @@ import dataclasses
 
 import numpy as np
 
-from serifos.facts.reason import Cause
-from serifos.facts.reason import Reason
 from serifos.plan import copying
 from serifos.plan import limits
 from serifos.plan import outcomes
+from serifos.plan.plan import Cause
 from serifos.plan.problem import Bools
 from serifos.plan.problem import Floats
 from serifos.plan.problem import Ints
@@ -29,19 +28,18 @@ from serifos.plan.search import dealing
 from serifos.plan.slo import beyond
 from serifos.plan.state import State
 
-RESTORED = Reason('restores the SLO', Cause.SLO_RESTORED)
-EASED = Reason('reduces the SLO violation', Cause.SLO_EASED)
-AVOIDED = Reason('avoids a forecast SLO violation',
-                 Cause.FORECAST_AVOIDED)
-REDUCED = Reason('reduces a forecast SLO violation',
-                 Cause.FORECAST_REDUCED)
-
 BEST = 6
 """Volumes of a device that are priced in a round."""
 
 LIKELY = 12
 """Volumes of a device, beside those with a violated SLO, whose leaving is
 tried out; the best of them are priced."""
+
+_CAUSES = {(True, True): Cause.SLO_RESTORED,
+           (False, True): Cause.SLO_EASED,
+           (True, False): Cause.FORECAST_AVOIDED,
+           (False, False): Cause.FORECAST_REDUCED}
+"""(Whether an SLO is met then, is violated as measured) → cause."""
 
 _SCREENED = 250  # devices that are priced at once
 
@@ -77,9 +75,8 @@ class Made:
             return
         devices = self.state.problem.device[self.state.home[moves.volume]]
         self.steps += zip(moves.volume.tolist(), moves.target.tolist())
-        self.why += [(RESTORED if keeps else EASED) if measured else (
-            AVOIDED if keeps else REDUCED) for keeps, measured in zip(
-                priced.keeps, priced.measured)]
+        self.why += [_CAUSES[keeps, measured].of() for keeps, measured in zip(
+            priced.keeps.tolist(), priced.measured.tolist())]
         self.state = self.state.after(moves.volume, moves.target)
         self.quota = self.quota.after(devices)
 

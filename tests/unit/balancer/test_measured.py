@@ -9,7 +9,7 @@ import testtools
 from serifos.balancer import planning
 from serifos.facts.cluster import Cluster
 from serifos.facts import pool_errors
-from serifos.facts.reason import Code
+from serifos.facts.refusals import Code
 from serifos.facts.workload import Workload
 from serifos.plan import text
 from tests.fakes.settings import Limits

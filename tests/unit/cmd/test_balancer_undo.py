@@ -49,7 +49,8 @@ class Case(test_balancer_status.Case):
                            **facts)
         if result == 'success':
             self.volume(move.volume).update(
-                pool=move.target, movable=f'moved at {times.text(self.now)}; '
+                pool=move.target, movable_code='cool_down',
+                movable=f'moved at {times.text(self.now)}; '
                 f'cools down until {times.text(self.now + 3600)}')
 
     def homes(self):
@@ -113,7 +114,8 @@ class UndoTest(Case):
 
     def test_volumes_that_cannot_go_back_are_named(self):
         first = self.plan.moves[0]
-        self.volume(first.volume)['movable'] = '2 snapshots hold it'
+        self.volume(first.volume).update(
+            movable='2 snapshots hold it', movable_code='snapshots')
         self.look()
         code, out, _ = self.undo()
         self.assertEqual(1, code)
@@ -124,7 +126,8 @@ class UndoTest(Case):
 
     def test_where_none_can_go_back_nothing_is_stored(self):
         for move in self.plan.moves:
-            self.volume(move.volume)['movable'] = 'a snapshot holds it'
+            self.volume(move.volume).update(
+                movable='a snapshot holds it', movable_code='snapshots')
         self.look()
         code, out, _ = self.undo()
         self.assertEqual((1, []), (code, self.every()))

@@ -14,7 +14,7 @@ import numpy as np
 from serifos.facts.cluster import Cluster
 from serifos.facts.cluster import Pool
 from serifos.facts.cluster import Volume
-from serifos.facts import reason
+from serifos.facts import refusals
 from serifos.facts.workload import ACTIVE_FLOOR
 from serifos.facts.workload import Workload
 from serifos.model.model import Model
@@ -52,7 +52,7 @@ MODELS = {m.name: m for m in (
                    'sum_q_s_r': 2.5, 'sum_q_s_w': 3.25}, 'outstanding'),
     model('apart', samples.APART, 'tenant'))}
 
-ATTACHED = reason.Reason('attached', reason.Code.ATTACHED)
+ATTACHED = refusals.Reason('attached', refusals.Code.ATTACHED)
 
 
 def pool(name: str, model: str | None = 'flat', free_gib: float = 1000,

@@ -35,9 +35,9 @@ class AttachedTest(testtools.TestCase):
          'the nova-compute of its server web (s), on c2, is down'),
         (servers.Server('s', 'web', 'ACTIVE', 'active', host='c3'), 'is down'),
         (servers.Server('s', 'web', 'ACTIVE', 'active'),
-         'does not say on which host its server web (s) is'),
+         'does not know the host of its server web (s)'),
         (servers.Server('s', 's', 'UNKNOWN'),
-         'does not know the state of its server s (s): its cell is down'),
+         'does not know the state of its server s (s): its cell may be down'),
         (servers.Server('t', 'web', 'ACTIVE', 'active', host='c1'),
          'Nova does not list its server s; '))
     @ddt.unpack

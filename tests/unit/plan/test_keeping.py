@@ -7,8 +7,8 @@ import dataclasses
 import testtools
 
 from serifos.facts.cluster import Cluster
+from serifos.plan.plan import Cause
 from serifos.plan import relieve
-from serifos.plan.slo import keeping
 from tests.fakes.settings import Limits
 from tests.unit.plan import clusters
 
@@ -42,13 +42,15 @@ class KeepingTest(testtools.TestCase):
         self.assertEqual({f'p{i:02}' for i in range(LATE)},
                          {move.source for move in plan.moves})
         self.assertEqual(LATE, len(plan.moves))
-        self.assertEqual({keeping.AVOIDED}, {m.reason for m in plan.moves})
+        self.assertEqual({Cause.FORECAST_AVOIDED}, {
+            each.cause for each in plan.moves})
 
     def test_where_nothing_keeps_an_slo_it_is_exceeded_by_less(self):
         plan = _plan(_cloud(slo_us=100.0))
 
         self.assertEqual(LATE, plan.slo_misses.after)
-        self.assertEqual({keeping.REDUCED}, {m.reason for m in plan.moves})
+        self.assertEqual({Cause.FORECAST_REDUCED}, {
+            each.cause for each in plan.moves})
         self.assertEqual(LATE, len({move.source for move in plan.moves}))
         self.assertLessEqual(plan.max_us.after, 320.0)
 

@@ -10,7 +10,7 @@ from hypothesis import settings
 import testtools
 
 from serifos.facts.cluster import Cluster
-from serifos.facts import reason
+from serifos.facts import refusals
 from serifos.facts.workload import Workload
 from serifos.plan.outlook.outlook import carried_out
 from serifos.plan.outlook.outlook import Expected
@@ -94,7 +94,7 @@ class OutlookTest(testtools.TestCase):
                 50, 16, q))
 
         held = functools.partial(
-            reason.Reason, code=reason.Code.SNAPSHOTS)
+            refusals.Reason, code=refusals.Code.SNAPSHOTS)
         seen = outlook(Cluster((pool('a'), pool('b')), (
             busy('u', 6, held('a snapshot holds it')), busy('v', 3),
             busy('w', 2, held('2 snapshots hold it')),
@@ -104,7 +104,7 @@ class OutlookTest(testtools.TestCase):
         self.assertEqual(
             [('snapshots hold it', 2, 8 / 12, 'u', ('a',)),
              ('Tuesday', 1, 1 / 12, 'x', ('a',))],
-            [(each.kind.text, each.volumes, each.share, each.example.id,
+            [(each.kind, each.volumes, each.share, each.example.id,
               each.pools) for each in seen.immovable])
 
     def test_what_no_other_pool_may_take_is_immovable(self):
@@ -130,9 +130,9 @@ class OutlookTest(testtools.TestCase):
             found = [each for each in seen.immovable
                      if each.example.id == 'u']
             self.assertEqual(
-                ['no other device has a pool that is up and has a model'
-                 if name == 'one device' else 'no other pool may take it'],
-                [each.reason for each in found], name)
+                [refusals.Code.NO_OTHER_MODEL if name == 'one device'
+                 else refusals.Code.NO_OTHER_POOL],
+                [each.code for each in found], name)
             self.assertEqual(1, next(
                 each.immovable for each in seen.pools
                 if each.pool.name == 'a'))

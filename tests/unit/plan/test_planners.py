@@ -9,8 +9,8 @@ import testtools
 from serifos.facts.cluster import Cluster
 from serifos.facts.workload import Workload
 from serifos.plan import bfd
+from serifos.plan.plan import Cause
 from serifos.plan import relieve
-from serifos.plan.slo import keeping
 from tests.fakes.settings import Limits
 from tests.unit.plan import clusters
 from tests.unit.plan.clusters import pool
@@ -358,8 +358,8 @@ class RelieveTestCase(testtools.TestCase):
         plan = _plan(relieve, pools, volumes)
         # v would fit c as well, but then u could not go there.
         self.assertEqual([('u', 'a', 'c'), ('v', 'b', 'a')], _steps(plan))
-        self.assertEqual([keeping.REDUCED, keeping.AVOIDED],
-                         [move.reason for move in plan.moves])
+        self.assertEqual([Cause.FORECAST_REDUCED, Cause.FORECAST_AVOIDED],
+                         [move.cause for move in plan.moves])
         self.assertEqual((2, 1), (
             plan.slo_misses.before, plan.slo_misses.after))
         self.assertFalse(plan.truncated)
@@ -370,8 +370,8 @@ class RelieveTestCase(testtools.TestCase):
                    volume('v', 'a', 40, movable='pinned'),
                    volume('w', 'b', 20, movable='pinned')]
         plan = _plan(relieve, pools, volumes, hot_ratio=9.0)
-        self.assertEqual([keeping.REDUCED],
-                         [move.reason for move in plan.moves])
+        self.assertEqual([Cause.FORECAST_REDUCED],
+                         [move.cause for move in plan.moves])
         volumes[0] = dataclasses.replace(volumes[0], max_latency_us=None)
         plan = _plan(relieve, pools, volumes, hot_ratio=9.0)
         self.assertEqual((), plan.moves)

@@ -15,13 +15,14 @@ import testtools
 from serifos.plan import acceptance
 from serifos.plan import bfd
 from serifos.plan import outcomes
+from serifos.plan.plan import Cause
 from serifos.plan.problem import Problem
 from serifos.plan import quota
 from serifos.plan import relieve
-from serifos.plan import state
 from serifos.plan.search import beam
 from serifos.plan.slo import beyond
 from serifos.plan.slo import keeping
+from serifos.plan import state
 from serifos.plan.state import State
 from tests.fakes.settings import Limits
 from tests.unit.plan import clusters
@@ -32,8 +33,8 @@ LIMITS = strategies.builds(
     Limits, min_gain=strategies.one_of(strategies.sampled_from((0.0, 0.1)),
                                        strategies.floats(0, 0.95)),
     max_moves=strategies.sampled_from((None, None, 1, 2)))
-KEEPS = keeping.RESTORED, keeping.AVOIDED
-EASES = keeping.EASED, keeping.REDUCED
+KEEPS = Cause.SLO_RESTORED.of(), Cause.FORECAST_AVOIDED.of()
+EASES = Cause.SLO_EASED.of(), Cause.FORECAST_REDUCED.of()
 SMALL = strategies.sampled_from((0, 20))
 """Pools of a small cloud: all are large, or all are small."""
 EXAMPLES = settings(max_examples=80, deadline=None)

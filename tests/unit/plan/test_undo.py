@@ -10,6 +10,7 @@ from hypothesis import strategies
 import testtools
 
 from serifos.facts.cluster import Cluster
+from serifos.facts.refusals import Code
 from serifos.plan import bfd
 from serifos.plan import relieve
 from serifos.plan import undo
@@ -19,7 +20,8 @@ from tests.unit.plan import clusters
 from tests.unit.plan.clusters import pool
 from tests.unit.plan.clusters import volume
 
-COOLS = 'moved at 2027-01-15T08:00:00Z; cools down until 2027-01-15T14:00:00Z'
+COOLS = Code.COOL_DOWN.of(moved='2027-01-15T08:00:00Z',
+                          until='2027-01-15T14:00:00Z')
 
 
 def _undo(cluster, made, limits=Limits()):
@@ -149,7 +151,7 @@ class UndoTest(testtools.TestCase):
     @ddt.data(
         (undo.Made('gone', 'a', 'b'), 'it is no longer there'),
         (undo.Made('v', 'x', 'b'), 'there is no pool x'),
-        (undo.Made('v', 'a', 'b', ended=False), undo.UNDER_WAY))
+        (undo.Made('v', 'a', 'b', ended=False), Code.UNDER_WAY.of()))
     @ddt.unpack
     def test_what_is_no_longer_there(self, made, reason):
         now = Cluster((pool('a'), pool('b')), (volume('v', 'b'),))

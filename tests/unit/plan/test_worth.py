@@ -8,14 +8,14 @@ import numpy as np
 import testtools
 
 from serifos.facts.cluster import Cluster
-from serifos.facts.reason import Code
+from serifos.facts.refusals import Code
 from serifos.facts.workload import Workload
 from serifos.plan import acceptance
 from serifos.plan import bfd
 from serifos.plan import outcomes
+from serifos.plan.plan import Cause
 from serifos.plan.problem import Problem
 from serifos.plan import relieve
-from serifos.plan.slo import keeping
 from serifos.plan.state import State
 from tests.fakes.settings import Limits
 from tests.unit.plan import clusters
@@ -40,7 +40,7 @@ class RestoringTest(testtools.TestCase):
                        movable='pinned'), volume('v', 'a', 3))
 
     def test_a_small_gain_restores_what_is_measured_to_be_violated(self):
-        self.assertEqual([('v', keeping.RESTORED)], [
+        self.assertEqual([('v', Cause.SLO_RESTORED.of())], [
             (move.volume, move.reason)
             for move in planned(self.volumes(1000)).moves])
 
@@ -54,7 +54,7 @@ class RestoringTest(testtools.TestCase):
     def test_a_forecast_is_avoided_where_that_gains_enough(self):
         fixed, moves = self.volumes()
         moves = dataclasses.replace(moves, workload=Workload(50, 32))
-        self.assertEqual([keeping.AVOIDED], [
+        self.assertEqual([Cause.FORECAST_AVOIDED.of()], [
             move.reason for move in planned([fixed, moves]).moves])
 
     def test_measured_before_and_restored_after_are_counted(self):

@@ -9,7 +9,7 @@ import testtools
 from serifos.balancer import outlook
 from serifos.balancer import planning
 from serifos.facts.cluster import Cluster
-from serifos.facts import reason
+from serifos.facts import refusals
 from serifos.facts.workload import Workload
 from serifos.plan import relieve
 from serifos.report import plan_text
@@ -21,7 +21,7 @@ from tests.unit.plan.clusters import volume
 
 HOT = tuple(volume(f'v{i}', 'stor1@s#s', 64, size_gib=50) for i in range(2))
 POOLS = pool('stor1@s#s'), pool('stor2@s#s')
-SNAPSHOT = reason.Reason('a snapshot holds it', 'snapshots')
+SNAPSHOT = refusals.Reason('a snapshot holds it', 'snapshots')
 
 
 def seen(pools, volumes, limits=Limits()):

@@ -2,11 +2,11 @@
 import testtools
 
 from serifos.facts.cluster import Cluster
+from serifos.facts import refusals
 from serifos.plan.affinity import torn
 from serifos.plan import bfd
 from serifos.plan import evacuate
 from serifos.plan.outlook import explaining
-from serifos.plan.outlook import reasons
 from serifos.plan.plan import Move
 from serifos.plan.problem import Problem
 from serifos.plan import relieve
@@ -69,7 +69,7 @@ class BondsTest(testtools.TestCase):
             self.reason('v'))
         self.assertEqual('attached', self.reason('w'))
         self.assertIn('[balancer] server_volumes',
-                      reasons.kind(self.reason('v')).mend)
+                      refusals.remedy(self.reason('v')))
 
     def test_one_that_is_away_from_its_own_goes_to_them_alone(self):
         volumes = (clusters.volume('u', 'a', 64, movable='attached'),
