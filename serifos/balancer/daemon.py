@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from collections.abc import Iterator
 import contextlib
+import dataclasses
 import multiprocessing
 import threading
 import time
@@ -24,6 +25,7 @@ from serifos.balancer import leader
 from serifos.balancer import rounds
 from serifos import errors
 from serifos.plan.plan import Plan
+from serifos.plan.recent import Recent
 
 LOG = log.getLogger(__name__)
 
@@ -63,6 +65,7 @@ class Daemon:
         self._stop = threading.Event()
         self._said: dict[str, float] = {}
         self._threads: list[threading.Thread] = []
+        self._recent = Recent()
 
     def start(self) -> None:
         for loop in self._rounds, self._readings:
@@ -95,10 +98,11 @@ class Daemon:
             seconds, result = RETRY_S, FAILED
             with self._logged():
                 balancer = self._make(self._stop.wait)
+                settings = balancer.observer.settings
                 leading = leading or leader.Lead(
-                    self._lock_url(), balancer.journal,
-                    balancer.settings.mode)
-                seconds = balancer.settings.interval_s
+                    self._lock_url(), balancer.observer.journal,
+                    settings.mode)
+                seconds = settings.interval_s
                 result = self._round(balancer, leading)
             with self._logged():
                 self._count(result)
@@ -108,23 +112,31 @@ class Daemon:
 
     def _round(self, balancer: rounds.Balancer,
                leading: leader.Lead) -> str:
-        if not balancer.settings.auto:
+        if not balancer.observer.settings.auto:
             leading.give_back()
-            return result(balancer.round())
+            return self._act(balancer)
         leads = False
         with self._logged():
             leads = leading.take()
             if not leads:
                 LOG.info('Another balancer acts; this one observes.')
         if not leads:
-            balancer.as_follower().observe()
+            balancer.observer.as_follower().observe()
             return FOLLOWED
         try:
-            return result(balancer.as_leader(
-                leading.journal, leading.prove).round())
+            return self._act(balancer.as_leader(
+                leading.journal, leading.prove))
         except errors.NotLeading:
             leading.give_back()
             raise
+
+    def _act(self, balancer: rounds.Balancer) -> str:
+        """The result of a round, which the next one remembers."""
+        settings = balancer.observer.settings
+        decision = balancer.decide(dataclasses.replace(
+            self._recent, hold=settings.hold, interval_s=settings.interval_s))
+        self._recent = decision.recent
+        return result(balancer.act(decision))
 
     @contextlib.contextmanager
     def _logged(self) -> Iterator[None]:

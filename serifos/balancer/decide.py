@@ -33,6 +33,8 @@ from serifos.plan.limits import Limits
 from serifos.plan.loads.slots import Slots
 from serifos.plan.plan import Move
 from serifos.plan.plan import Plan
+from serifos.plan.problem import Problem
+from serifos.plan import recent as recents
 from serifos.plan.recent import filled
 from serifos.plan.recent import Recent
 
@@ -52,41 +54,44 @@ REDUCED_AT_ONCE = 1 << 20
 """Numbers of a history that are reduced at once."""
 
 
-def plan(settings: BalancerSettings, cluster: Cluster,
-         steady: Steady, models: Mapping[str, Model]) -> Plan:
-    """The plan of a round, not yet issued.
+@dataclasses.dataclass(frozen=True, eq=False)
+class Basis:
+    """What a plan is made by.
 
-    :param cluster: that of ``steady``, with what the pace forbids
-    """
-    if steady.slots is not None and settings.mend_at_once:
-        mended = planning.kept_again(cluster, steady.limits, models)
-        if any(steady.too_early(move) is None for move in mended.moves):
-            return mended
-    found = planning.plan(settings.planner, cluster, steady.limits, models,
-                          steady.slots)
-    return found if steady.slots is None else dataclasses.replace(
-        found, window_s=settings.history_s)
-
-
-@dataclasses.dataclass(frozen=True)
-class Steady:
-    """An observation by those before it.
-
+    :param cluster: in which volumes too large for the pace of rounds stay
     :param limits: with the pools that were hot for long enough
-    :param late: volumes whose SLOs were violated for long enough; None
-        where one observation counts
+    :param problem: of the cluster and its history
+    :param present: of the cluster without its history; None where that does
+        not count
+    :param violated: the volumes whose SLOs were violated for long enough;
+        None where moves for SLOs wait for nothing
     :param slots: what volumes did over days; None for the present
     """
 
     cluster: Cluster
     limits: Limits
-    late: frozenset[str] | None = None
+    models: Mapping[str, Model]
+    problem: Problem
+    present: Problem | None = None
+    violated: frozenset[str] | None = None
     slots: Slots | None = None
+
+    @classmethod
+    def of(cls, settings: BalancerSettings, cluster: Cluster, limits: Limits,
+           models: Mapping[str, Model], slots: Slots | None = None) -> Basis:
+        """The basis of a plan by one observation, for which nothing lasts."""
+        cluster = settings.planned(cluster)
+        return cls(
+            cluster, limits, models,
+            planning.problem_of(cluster, limits, models, slots),
+            planning.problem_of(cluster, limits, models)
+            if slots is not None and settings.mend_at_once else None,
+            slots=slots)
 
     def too_early(self, move: Move) -> str | None:
         """The reason for which a move for an SLO waits, or None."""
-        if self.late is None or not move.for_slo or (
-                self._devices.get(move.source) in self._late_devices):
+        if self.violated is None or not move.for_slo or (
+                self._devices.get(move.source) in self._violated_devices):
             return None
         return (f'no SLO on {move.source} was violated by the mean in each '
                 'of the last rounds')
@@ -96,59 +101,60 @@ class Steady:
         return batch.devices_of(self.cluster)
 
     @functools.cached_property
-    def _late_devices(self) -> set[str | None]:
+    def _violated_devices(self) -> set[str | None]:
         return {self._devices.get(volume.pool)
                 for volume in self.cluster.volumes
-                if volume.id in (self.late or ())}
+                if volume.id in (self.violated or ())}
 
 
-def steady(seen: observer.Observation, limits: Limits,
-           recent: Recent | None, now: float,
-           slots: Slots | None = None, mend: bool = True) -> Steady:
-    """What an observation says with those before it.
+def smoothed(settings: BalancerSettings, seen: observer.Observation,
+             limits: Limits, recent: Recent, now: float,
+             slots: Slots | None = None) -> tuple[Basis, Recent]:
+    """The basis of a plan by an observation and those before it.
 
     :param now: seconds of the epoch
     :param slots: what volumes did over days; None for the present
-    :param mend: whether SLOs count that only the present breaks
+    :returns: the observations for the next round as well
     """
-    if recent is None:
-        return Steady(seen.cluster, limits, slots=slots)
-    cluster = recent.smoothed(seen.cluster, now)
-    alone, cluster = (planning.measured(
-        each, limits, seen.models, seen.hours) for each in (
-            filled(seen.cluster, cluster), cluster))
-    hot = planning.hot_pools(alone, limits, seen.models, slots)
-    late = _late(cluster, limits, seen.models, slots, mend)
-    return Steady(cluster, dataclasses.replace(
-        limits, held=recent.held(hot, now)), recent.late(late, now), slots)
+    newest, cluster = seen.cluster, recent.smoothed(seen.cluster, now)
+    if any(volume.workload is None for volume in newest.volumes):
+        newest = planning.measured(
+            filled(newest, cluster), limits, seen.models, seen.hours)
+    hot = planning.hot_pools(planning.problem_of(
+        newest, limits, seen.models, slots))
+    basis = Basis.of(settings, planning.measured(
+        cluster, limits, seen.models, seen.hours), limits, seen.models, slots)
+    recent = recent.after(recents.Round(
+        now, seen.cluster, hot, violated(basis)))
+    return dataclasses.replace(
+        basis, limits=dataclasses.replace(limits, held=recent.hot),
+        violated=recent.violated), recent
 
 
-def once(cluster: Cluster, limits: Limits,
-         models: Mapping[str, Model], slots: Slots | None = None,
-         mend: bool = True) -> Steady:
-    """The same of one observation only, for which nothing has to last.
-
-    :param slots: as of :func:`steady`
-    :param mend: as of :func:`steady`
-    """
-    return Steady(cluster, limits, None if slots is None else _late(
-        cluster, limits, models, slots, mend), slots)
-
-
-def _late(cluster: Cluster, limits: Limits,
-          models: Mapping[str, Model], slots: Slots | None,
-          mend: bool) -> frozenset[str]:
-    """The volumes whose SLOs count as violated."""
-    late = planning.violated_slos(cluster, limits, models, slots)
-    if slots is not None:
-        late -= _keeping(cluster)
-    if slots is not None and mend:
-        late |= planning.violated_slos(
-            cluster, limits, models) - _keeping(cluster, idle=True)
-    return late
+def violated(basis: Basis) -> frozenset[str]:
+    """The volumes whose SLOs count as violated by an observation."""
+    found = planning.violated_slos(basis.problem)
+    if basis.slots is not None:
+        found -= _met(basis.cluster)
+    if basis.present is not None:
+        found |= planning.violated_slos(
+            basis.present) - _met(basis.cluster, idle=True)
+    return found
 
 
-def _keeping(cluster: Cluster, idle: bool = False) -> frozenset[str]:
+def plan(settings: BalancerSettings, basis: Basis) -> Plan:
+    """The plan of a round, not yet issued."""
+    if basis.present is not None:
+        restoring = planning.restoring(basis.present, basis.limits)
+        if any(basis.too_early(move) is None for move in restoring.moves):
+            return restoring
+    found = planning.plan(settings.planner, basis.cluster, basis.limits,
+                          basis.models, basis.slots, basis.problem)
+    return found if basis.slots is None else dataclasses.replace(
+        found, window_s=settings.history_s)
+
+
+def _met(cluster: Cluster, idle: bool = False) -> frozenset[str]:
     """The volumes that meet their SLO, as measured.
 
     Whatever is predicted for them: by a model that is wrong about a pool,

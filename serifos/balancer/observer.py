@@ -111,6 +111,18 @@ class Observer:
     growth: space.Growth | None = None
     achieved: Achieved | None = None
 
+    def as_follower(self) -> Observer:
+        """This observer while another balancer leads.
+
+        It leaves a history that they share to the leader.
+        """
+        recorder, achieved = self.recorder, self.achieved
+        return dataclasses.replace(
+            self, recorder=recorder and (
+                recorder if recorder.is_ours else None),
+            achieved=achieved and dataclasses.replace(
+                achieved, writes=achieved.is_ours))
+
     @property
     def diagnoser(self) -> diagnosing.Diagnoser:
         return diagnosing.Diagnoser(
@@ -152,8 +164,9 @@ class Observer:
         models = planning.models(cluster, settings.models_dir,
                                  functools.partial(LOG.warning, '%s'),
                                  settings.limits.hot_by)
+        checks = planning.achieved(cluster, settings.limits, models)
         cluster = planning.measured(
-            cluster, settings.limits, models, hours)
+            cluster, settings.limits, models, hours, checks)
         unexplained = text.unexplained(cluster.pools)
         if unexplained is not None:
             LOG.warning('%s', unexplained)
@@ -170,8 +183,7 @@ class Observer:
         for gap in obstacles.gaps(inventory, observed, cluster):
             LOG.warning('%s', gap)
         if self.achieved is not None:
-            self.achieved.note(cluster, settings.limits, models, entries,
-                               observed.at)
+            self.achieved.note(cluster, checks, entries, observed.at)
         watched = self.diagnoser.watch(inventory, observed)
         diagnoses = tuple(self.diagnoser.diagnoses(
             inventory, watched, now))
@@ -185,6 +197,18 @@ class Observer:
                          diagnosis.record.id, diagnosis.why)
         return Observation(inventory, observed, join.touched(cluster, pools),
                            models, watched, diagnoses, hours)
+
+    def refresh(self) -> dict[str, str]:
+        """Updates ``cluster.json`` while a migration runs.
+
+        Volume → a sentence, for each that nobody goes on with.
+        """
+        try:
+            return {found.record.id: found.sentence()
+                    for found in self.observe().diagnoses if found.over}
+        except errors.SerifosError as exc:
+            LOG.warning('No observation: %s', exc)
+            return {}
 
     def _servers(self, inventory: Inventory) -> Servers:
         """Nova's servers, where a volume is attached to one."""

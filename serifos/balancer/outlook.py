@@ -8,24 +8,19 @@ from collections.abc import Mapping
 import numpy as np
 
 from serifos.balancer import planning
-from serifos.facts.cluster import Cluster
 from serifos.model.model import Model
-from serifos.plan.limits import Limits
-from serifos.plan.loads.slots import Slots
 from serifos.plan.outlook import outlook as outlooks
 from serifos.plan.plan import Plan
 from serifos.plan.state import State
 
 
-def outlook(plan: Plan, cluster: Cluster, limits: Limits,
-            found: Mapping[str, Model],
-            slots: Slots | None = None) -> outlooks.Outlook:
-    """What a plan for this cluster comes to.
+def outlook(plan: Plan, first: State,
+            found: Mapping[str, Model]) -> outlooks.Outlook:
+    """What a plan comes to.
 
+    :param first: what it begins with, of :func:`.planning.state`
     :param found: the models by their names
-    :param slots: what the volumes did; None for what the cluster says
     """
-    first = planning.state(cluster, limits, found, slots)
     last = outlooks.carried_out(first, plan)
     return outlooks.of(plan, first, last, *(
         expected(each, found) for each in (first, last)))

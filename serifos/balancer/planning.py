@@ -40,7 +40,8 @@ from serifos.plan.loads.slots import Slots
 from serifos.plan.plan import Move
 from serifos.plan.plan import Plan
 from serifos.plan import predictions
-from serifos.plan import problem
+from serifos.plan.problem import Problem
+from serifos.plan.problem import QUEUED
 from serifos.plan import recent
 from serifos.plan import relieve
 from serifos.plan.slo import beyond
@@ -48,9 +49,9 @@ from serifos.plan.state import State
 from serifos import plugins
 
 PAPER = 'bfd --paper'
-PLANNERS = {'bfd': bfd.plan, 'relieve': relieve.plan,
-            PAPER: functools.partial(bfd.plan, paper=True)}
-"""Those of serifos itself."""
+PLANNERS = {'bfd': bfd.of, 'relieve': relieve.of,
+            PAPER: functools.partial(bfd.of, paper=True)}
+"""Those of serifos itself, of a problem."""
 
 
 def models(cluster: Cluster, directory: str | os.PathLike[str],
@@ -157,7 +158,7 @@ def achieved(cluster: Cluster, limits: Limits,
     that there is.
     """
     fleet = models_of(cluster, found, limits.active_floor)
-    its = {name: one for name, one in recent.achieved(problem.Problem.of(
+    its = {name: one for name, one in recent.achieved(Problem.of(
         cluster, fleet, limits)).items()
         if one.seen_us > 0 and one.predicted_us > 0}
     if not its:
@@ -167,7 +168,7 @@ def achieved(cluster: Cluster, limits: Limits,
     loads = np.array([one.load for one in its.values()])
     return {name: pool_errors.Check.of(one.seen_us, one.predicted_us / above,
                                        interval,
-                                       float(one.load[problem.QUEUED]))
+                                       float(one.load[QUEUED]))
             for (name, one), above, interval in zip(
                 its.items(), fleet.above(pools, loads).tolist(),
                 fleet.intervals(pools, loads).tolist())}
@@ -175,7 +176,9 @@ def achieved(cluster: Cluster, limits: Limits,
 
 def measured(cluster: Cluster, limits: Limits,
              found: Mapping[str, Model],
-             hours: pool_errors.Hours = types.MappingProxyType({})) -> Cluster:
+             hours: pool_errors.Hours = types.MappingProxyType({}),
+             checks: Mapping[str, pool_errors.Check] | None = None
+             ) -> Cluster:
     """The cluster, in which predictions are corrected by what is measured.
 
     The level of a pool is what its tenants see, as far as that is surer than
@@ -188,8 +191,10 @@ def measured(cluster: Cluster, limits: Limits,
     does not fit its model only if it is slow beside others, too.
 
     :param hours: the last ones of each pool, the oldest first
+    :param checks: of :func:`achieved`, where they are known already
     """
-    checks = achieved(cluster, limits, found)
+    if checks is None:
+        checks = achieved(cluster, limits, found)
     copied = {pool.device_key for pool in cluster.pools if pool.copies_gib}
     checks = {pool.name: checks[pool.name] for pool in cluster.pools
               if pool.name in checks and pool.device_key not in copied}
@@ -247,66 +252,82 @@ def _with_tenants(cluster: Cluster, limits: Limits,
 def state(cluster: Cluster, limits: Limits,
           found: Mapping[str, Model],
           slots: Slots | None = None) -> State:
-    """The cluster as plans see it, as of :func:`hot_pools`."""
-    fleet = fleet_of(cluster, found, limits.active_floor,
-                     hot_by(limits, slots))
-    return State.of(problem.Problem.of(cluster, fleet, limits, slots))
-
-
-def hot_pools(cluster: Cluster, limits: Limits,
-              found: Mapping[str, Model],
-              slots: Slots | None = None) -> frozenset[str]:
-    """The names of the pools that are hot.
+    """The cluster as it is shown beside a plan.
 
     :param slots: what the volumes did; None for what the cluster says
     """
-    seen = state(cluster, limits, found, slots)
+    return State.of(Problem.of(cluster, _fleet(
+        cluster, limits, found, slots), limits, slots))
+
+
+def problem_of(cluster: Cluster, limits: Limits,
+               found: Mapping[str, Model],
+               slots: Slots | None = None) -> Problem:
+    """The cluster as plans are made of it.
+
+    Its volumes do what they do in the mean over slots.
+
+    :param slots: what the volumes did; None for what the cluster says
+    """
+    return Problem.of(
+        cluster if slots is None else demand.planned(cluster, slots),
+        _fleet(cluster, limits, found, slots), limits, slots)
+
+
+def _fleet(cluster: Cluster, limits: Limits, found: Mapping[str, Model],
+           slots: Slots | None) -> predictions.Predictions:
+    return fleet_of(cluster, found, limits.active_floor,
+                    hot_by(limits, slots))
+
+
+def hot_pools(problem: Problem) -> frozenset[str]:
+    """The names of the pools that are hot."""
     return frozenset(
         pool.name for pool, its in zip(
-            cluster.pools, hot.hot_pools(seen)) if its)
+            problem.cluster.pools, hot.hot_pools(State.of(problem))) if its)
 
 
-def violated_slos(cluster: Cluster, limits: Limits,
-                  found: Mapping[str, Model],
-                  slots: Slots | None = None) -> frozenset[str]:
-    """The volumes that exceed their SLO.
-
-    :param slots: as of :func:`hot_pools`
-    """
-    if all(volume.max_latency_us is None for volume in cluster.volumes):
+def violated_slos(problem: Problem) -> frozenset[str]:
+    """The volumes that exceed their SLO."""
+    if not len(problem.slos.volumes):
         return frozenset()
-    seen = state(cluster, limits, found, slots)
-    return frozenset(seen.problem.volumes[volume].id
-                     for volume in beyond.broken(seen))
+    return frozenset(problem.volumes[volume].id
+                     for volume in beyond.broken(State.of(problem)))
 
 
 def plan(planner: str, cluster: Cluster, limits: Limits,
          found: Mapping[str, Model],
-         slots: Slots | None = None) -> Plan:
+         slots: Slots | None = None,
+         problem: Problem | None = None) -> Plan:
     """A plan by one of the :data:`PLANNERS`, or of another package.
 
     :param slots: what the volumes did, of which a planner of another
         package gets the mean; None for what the cluster says
+    :param problem: of this cluster and these slots, where it is built
+        already, whatever its limits
     :raises InputError: where that cannot be loaded
     """
-    make = PLANNERS.get(planner) or plugins.load(plugins.PLANNERS, planner)
-    own = planner in PLANNERS
-    fleet = fleet_of(cluster, found, limits.active_floor,
-                     hot_by(limits, slots) if own else LATENCY)
-    if slots is None:
-        return make(cluster, fleet, limits)
-    usual = demand.planned(cluster, slots)
-    made = make(usual, fleet, limits, slots=slots) if own else make(
-        usual, fleet, limits)
-    return dataclasses.replace(made, moves=tuple(
-        _as_measured(move, cluster) for move in made.moves))
+    if planner == PAPER and slots is not None:
+        problem = problem_of(demand.planned(cluster, slots), limits, found)
+    if planner in PLANNERS:
+        problem = problem or problem_of(cluster, limits, found, slots)
+        made = PLANNERS[planner](dataclasses.replace(problem, limits=limits))
+    else:
+        made = plugins.load(plugins.PLANNERS, planner)(
+            cluster if slots is None else demand.planned(cluster, slots),
+            fleet_of(cluster, found, limits.active_floor), limits)
+    return made if slots is None else dataclasses.replace(
+        made, moves=tuple(_as_measured(move, cluster) for move in made.moves))
 
 
-def kept_again(cluster: Cluster, limits: Limits,
-               found: Mapping[str, Model]) -> Plan:
-    """A plan of only the moves that restore violated SLOs."""
-    return plan('relieve', cluster, dataclasses.replace(
-        limits, held=frozenset(), capacity_horizon_s=None), found)
+def restoring(problem: Problem, limits: Limits) -> Plan:
+    """A plan of only the moves that restore violated SLOs.
+
+    :param problem: of the present, whatever its limits
+    """
+    return relieve.of(dataclasses.replace(
+        problem, limits=dataclasses.replace(
+            limits, held=frozenset(), capacity_horizon_s=None)))
 
 
 def _as_measured(move: Move, cluster: Cluster) -> Move:

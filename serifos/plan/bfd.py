@@ -43,14 +43,21 @@ from serifos.plan import summary
 
 def plan(cluster: Cluster, models: Predictions, limits: Limits,
          paper: bool = False, slots: Slots | None = None) -> Plan:
-    """Best fit decreasing until a pass over all volumes moves nothing.
+    """As :func:`of`, for a cluster.
 
     :param models: predictions for the pools in the cluster's order
-    :param paper: Algorithm 1 as printed, by the present
     :param slots: as of :meth:`.problem.Problem.of`
     """
-    first = State.of(Problem.of(
-        cluster, models, limits, None if paper else slots))
+    return of(Problem.of(
+        cluster, models, limits, None if paper else slots), paper)
+
+
+def of(problem: Problem, paper: bool = False) -> Plan:
+    """Best fit decreasing until a pass over all volumes moves nothing.
+
+    :param paper: Algorithm 1 as printed, for a problem without slots
+    """
+    first = State.of(problem)
     make = _as_printed if paper else _steps
     steps, last, quota = make(first, Quota.of(first.problem))
     truncated = bool(steps) and bool(make(

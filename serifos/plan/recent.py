@@ -10,12 +10,9 @@ it is by the means of each of as many rounds.
 
 from __future__ import annotations
 
-import collections
 from collections.abc import Sequence
 import dataclasses
 import math
-from typing import Generic
-from typing import TypeVar
 
 import numpy as np
 
@@ -30,8 +27,6 @@ from serifos.plan.problem import Problem
 
 ROUND_S = 60.0
 """What a round itself may take, beside the interval to the next."""
-
-_Seen = TypeVar('_Seen')
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -91,70 +86,73 @@ def _doing(volume: Volume, workload: Workload | None) -> Volume:
         movable=Code.NO_TELEMETRY.of() if stays else volume.movable)
 
 
-class _Last(Generic[_Seen]):
-    """The last things seen, at most so many, and none of long ago."""
+@dataclasses.dataclass(frozen=True)
+class Round:
+    """An earlier round.
 
-    def __init__(self, most: int, age_s: float) -> None:
-        self._age_s = age_s
-        self._seen: collections.deque[tuple[float, _Seen]] = (
-            collections.deque(maxlen=most))
+    :param at: seconds of the epoch
+    :param hot: the pools that were hot by it
+    :param violated: the volumes whose SLOs were violated by the means up to it
+    """
 
-    def add(self, one: _Seen, now: float) -> list[_Seen]:
-        """Those that count now, this one last."""
-        self._seen.append((now, one))
-        return self.at(now)
-
-    def at(self, now: float) -> list[_Seen]:
-        """Those that count now."""
-        while self._seen and now - self._seen[0][0] > self._age_s:
-            self._seen.popleft()
-        return [one for _, one in self._seen]
+    at: float
+    cluster: Cluster
+    hot: frozenset[str]
+    violated: frozenset[str]
 
 
+@dataclasses.dataclass(frozen=True)
 class Recent:
-    """What the last rounds observed.
+    """The last rounds, the latest at the end.
 
     Rounds in which nothing was observed, or that another balancer led, may
     lie between two of them: what is older than one round more than count may
-    take is forgotten. Each ``now`` is in seconds of the epoch.
+    take is forgotten.
 
     :param hold: how many rounds count
     :param interval_s: from the end of a round to the next
     """
 
-    def __init__(self, hold: int, interval_s: float = math.inf) -> None:
-        age_s = (hold + 1) * (interval_s + ROUND_S)
-        self._hold = hold
-        self._seen: _Last[Cluster] = _Last(hold, age_s)
-        self._hot: _Last[frozenset[str]] = _Last(hold, age_s)
-        self._broken: _Last[frozenset[str]] = _Last(hold, age_s)
+    hold: int = 1
+    interval_s: float = math.inf
+    rounds: tuple[Round, ...] = ()
 
     def smoothed(self, cluster: Cluster, now: float) -> Cluster:
         """The cluster with the mean workload of each volume.
 
         Also of one without telemetry now, which is not moved.
+
+        :param now: seconds of the epoch
         """
-        earlier = [{(v.id, v.pool): v.workload for v in seen.volumes}
-                   for seen in self._seen.add(cluster, now)]
+        counted = [*(each.cluster for each in self._before(now)), cluster]
+        earlier = [{(v.id, v.pool): v.workload for v in each.volumes}
+                   for each in counted]
         return dataclasses.replace(cluster, volumes=tuple(
-            _doing(v, mean([w for seen in earlier if (
-                w := seen.get((v.id, v.pool))) is not None]))
+            _doing(v, mean([w for each in earlier if (
+                w := each.get((v.id, v.pool))) is not None]))
             for v in cluster.volumes))
 
-    def held(self, hot: frozenset[str], now: float) -> frozenset[str]:
-        """The pools that were hot in each of the last rounds.
+    def after(self, this: Round) -> Recent:
+        """The last rounds, with this one."""
+        return dataclasses.replace(
+            self, rounds=(*self._before(this.at), this))
 
-        :param hot: those that are hot in this one
-        """
-        return self._in_each(self._hot.add(hot, now))
+    @property
+    def hot(self) -> frozenset[str]:
+        """The pools that were hot in each of the last rounds."""
+        return self._in_each([each.hot for each in self.rounds])
 
-    def late(self, broken: frozenset[str], now: float) -> frozenset[str]:
-        """The volumes whose SLOs were violated in each of the last rounds.
+    @property
+    def violated(self) -> frozenset[str]:
+        """The volumes whose SLOs were violated in each of the last rounds."""
+        return self._in_each([each.violated for each in self.rounds])
 
-        :param broken: those that are broken by the means of this one
-        """
-        return self._in_each(self._broken.add(broken, now))
+    def _before(self, now: float) -> list[Round]:
+        """The rounds that count beside one at this time."""
+        age_s = (self.hold + 1) * (self.interval_s + ROUND_S)
+        counted = [each for each in self.rounds if now - each.at <= age_s]
+        return counted[max(0, len(counted) - self.hold + 1):]
 
     def _in_each(self, found: Sequence[frozenset[str]]) -> frozenset[str]:
         return frozenset.intersection(*found) if (
-            len(found) == self._hold) else frozenset()
+            len(found) >= self.hold) else frozenset()

@@ -39,15 +39,21 @@ MAX_MOVES = 4
 
 def plan(cluster: Cluster, models: Predictions, limits: Limits,
          slots: Slots | None = None) -> Plan:
-    """Moves that meet SLOs, free space and relieve hot pools.
-
-    The plan is truncated where planning from the state that it leads to,
-    with the space that its moves free, finds another move.
+    """As :func:`of`, for a cluster.
 
     :param models: predictions for the pools in the cluster's order
     :param slots: as of :meth:`.problem.Problem.of`
     """
-    first = State.of(Problem.of(cluster, models, limits, slots))
+    return of(Problem.of(cluster, models, limits, slots))
+
+
+def of(problem: Problem) -> Plan:
+    """Moves that meet SLOs, free space and relieve hot pools.
+
+    The plan is truncated where planning from the state that it leads to,
+    with the space that its moves free, finds another move.
+    """
+    first = State.of(problem)
     quota = Quota.of(first.problem, MAX_MOVES)
     found = _best(_Found(first, quota))
     truncated = bool(found.steps) and bool(_eased_last(

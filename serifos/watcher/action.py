@@ -108,12 +108,12 @@ class Migrate(base.BaseAction):
     def _migrate(self, conf: cfg.ConfigOpts) -> Outcome:
         plan = self._plan(conf)
         balancer = verb.balancer_of(conf)
-        readings = balancer.telemetry.readings
+        looks = balancer.observer
+        readings = looks.telemetry.readings
         if readings is not None:
-            balancer.cinder.inventory()  # refused before minutes pass
-            readings.gather(
-                balancer.settings.window_s, lambda *_: None)
-        with leader.Lead(adapters.lock_url(conf), balancer.journal,
+            looks.cinder.inventory()  # refused before minutes pass
+            readings.gather(looks.settings.window_s, lambda *_: None)
+        with leader.Lead(adapters.lock_url(conf), looks.journal,
                          'watcher') as leading:
             return moving.carry_out(balancer.as_leader(
                 leading.journal, leading.prove), plan, self.resource_id)

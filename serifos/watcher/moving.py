@@ -45,26 +45,26 @@ def carry_out(balancer: rounds.Balancer, plan: Plan, volume: str
     :raises InputError: where nothing may be moved now
     :raises CloudError: where Cinder does not answer
     """
-    balancer.settle_open_moves()
-    pause = journal.pause(balancer.entries())
+    balancer.carrier.settle_open_moves()
+    pause = journal.pause(balancer.carrier.entries())
     if pause is not None:
         raise errors.InputError(
             f'Nothing is moved: the balancer is paused since {pause.at}: '
             f'{pause.facts["reason"]}. Look at serifos-balancer history, '
             'then serifos-balancer resume.')
-    _refuse_ended(plan, balancer.entries())
-    seen = balancer.observe()
+    _refuse_ended(plan, balancer.carrier.entries())
+    seen = balancer.observer.observe()
     for hindrance in seen.hindrances():
         raise errors.InputError(f'Nothing is moved: {hindrance}')
     move, why = _due(balancer, plan, volume, seen)
     if move is None or why is not None:
         return Outcome('not started', why or f'plan {plan.id} does not '
                        f'move volume {volume}')
-    found, = balancer.carry_out(
-        [move], plan.id, seen.over, balancer.settings.pace,
+    found, = balancer.carrier.carry_out(
+        [move], plan.id, seen.over, balancer.observer.settings.pace,
         batch.devices_of(seen.cluster))
     with contextlib.suppress(errors.CloudError):
-        balancer.observe()
+        balancer.observer.observe()
     return found
 
 
@@ -87,7 +87,7 @@ def _due(balancer: rounds.Balancer, plan: Plan, volume: str,
     """The move of a volume, and why it is not made now."""
     cluster = seen.cluster
     _, left = remaining.remaining(
-        plan.moves, cluster, balancer.settings.limits)
+        plan.moves, cluster, balancer.observer.settings.limits)
     homes = {each.id: each.pool for each in cluster.volumes}
     unmade = batch.Unmade(batch.devices_of(cluster), torn.bundles(cluster))
     for move in plan.moves:

@@ -18,6 +18,7 @@ import threading
 import time
 
 from serifos.balancer import daemon
+from serifos.balancer import observer
 from serifos.balancer import outcome
 from serifos.balancer import rounds
 from serifos.database import journal
@@ -25,6 +26,7 @@ from serifos.database import plans
 from serifos.facts import inventory
 from serifos.facts.journal import last_moves
 from serifos.plan.plan import Move
+from serifos.plan.recent import Recent
 from tests.fakes import cinder as fake
 from tests.fakes import settings
 from tests.functional import servers
@@ -80,23 +82,31 @@ class _Manager(managers.BaseManager):
 _Manager.register('cloud', exposed=_VERBS)
 
 
+class Blind(observer.Observer):
+    """An observer that looks at nothing while a volume moves."""
+
+    def refresh(self) -> dict[str, str]:
+        return {}
+
+
 class Mover(rounds.Balancer):
     """A balancer that always finds something to move."""
 
-    def _refresh(self) -> dict[str, str]:
-        return {}
+    def decide(self, recent: Recent) -> rounds.Decision:
+        """No plan."""
+        return rounds.Decision(None, recent)
 
-    def round(self) -> None:
-        self.settle_open_moves()
-        moved = last_moves(self.journal.entries())
+    def act(self, decision: rounds.Decision) -> None:
+        self.carrier.settle_open_moves()
+        moved = last_moves(self.observer.journal.entries())
         records = sorted(
-            (record for record in self.cinder.inventory().records
+            (record for record in self.observer.cinder.inventory().records
              if not record.target_of
              and time.time() - moved.get(record.id, 0.0) > COOL_DOWN_S + 1),
             key=lambda record: moved.get(record.id, 0.0))
         for record in records[:1]:
             target = POOLS[record.pool == POOLS[0]]
-            self.carry_out([Move(
+            self.carrier.carry_out([Move(
                 record.id, record.pool, target, 1.0, None, None, 0.0, 0.0,
                 'it has rested longest')], 'p')
 
@@ -123,9 +133,9 @@ def _balance(setting: Setting) -> None:
 
     def make(pause):
         database = servers.database(setting.connection)
-        return Mover(
-            cloud, cloud, journal.Journal(database, time.time),
-            plans.Plans(database), given, time.time, pause)
+        return Mover.of(
+            Blind(cloud, cloud, journal.Journal(database, time.time), given,
+                  time.time), plans.Plans(database), pause)
     made = daemon.Daemon(make, lambda *_: (None, 1.0),
                          lambda: setting.lock_url, lambda result: None)
     signal.signal(signal.SIGTERM, lambda *_: made.stop())

@@ -12,13 +12,10 @@ import dataclasses
 
 from oslo_log import log
 
-from serifos.balancer import planning
 from serifos import errors
 from serifos.facts.cluster import Cluster
 from serifos.facts import journal
 from serifos.facts import pool_errors
-from serifos.model.model import Model
-from serifos.plan.limits import Limits
 
 LOG = log.getLogger(__name__)
 
@@ -43,11 +40,12 @@ class Achieved:
             LOG.warning('The errors of predictions are not known: %s', exc)
             return {}
 
-    def note(self, cluster: Cluster, limits: Limits,
-             models: Mapping[str, Model], entries: Sequence[journal.Entry],
-             now: float) -> None:
+    def note(self, cluster: Cluster,
+             checks: Mapping[str, pool_errors.Check],
+             entries: Sequence[journal.Entry], now: float) -> None:
         """Keeps the errors of an observation, but of pools that are copied.
 
+        :param checks: of :func:`.planning.achieved`
         :param entries: of the journal
         """
         if not self.writes:
@@ -59,10 +57,9 @@ class Achieved:
                    if pool.name in copied}
         quiet = {pool.name for pool in cluster.pools
                  if pool.device_key not in devices}
-        checks = {name: check for name, check in planning.achieved(
-            cluster, limits, models).items() if name in quiet}
         try:
-            self.kept.note(checks, now)
+            self.kept.note({name: check for name, check in checks.items()
+                            if name in quiet}, now)
         except errors.SerifosError as exc:
             LOG.warning('The errors of predictions are not kept: %s', exc)
 

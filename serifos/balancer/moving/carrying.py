@@ -19,6 +19,8 @@ from serifos.balancer.outcome import doubtful
 from serifos.balancer.outcome import Outcome
 from serifos.balancer.outcome import was_taken_up
 from serifos.balancer.pace import Pace
+from serifos.balancer.recovery.diagnosis import Diagnosis
+from serifos.balancer.recovery import recover
 from serifos.balancer.settings import BalancerSettings
 from serifos.balancer.standing import obstacles
 from serifos.facts import clock_skew
@@ -115,6 +117,20 @@ class Carrier:
         """Whether the next move must not be requested."""
         return outcome.ends_a_batch or (
             outcome.failed and journal.paused(self.executor.journal.entries()))
+
+    def recover(self, diagnosis: Diagnosis) -> None:
+        """Recovers a volume whose migration Cinder has forgotten.
+
+        :raises InputError: where it may still run
+        :raises CloudError: where Cinder refuses
+        """
+        executor, timeouts = self.executor, self.settings.timeouts
+        recover.recover(diagnosis, executor.requests, executor.journal,
+                        executor.pause, timeouts.poll_s, timeouts.timeout_s)
+        for asked in journal.open_moves(executor.journal.entries()):
+            if asked.facts['volume'] == diagnosis.record.id:
+                executor.recovered(asked)
+        self.pause_after_failures()
 
     def settle_open_moves(self) -> None:
         """Waits for migrations that were requested and have no outcome.

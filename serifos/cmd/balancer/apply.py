@@ -49,7 +49,7 @@ class Acting(verb.Asks):
             print(f'{number} of {len(moves)}: {move.volume}, '
                   f'{move.size_gib:g} GiB, to {move.target} ...', flush=True)
             why = unmade.why_not(move)
-            outcomes += balancer.carry_out(
+            outcomes += balancer.carrier.carry_out(
                 [move], plan_id, seen.over) if why is None else [
                 outcome.Outcome('not started', why)]
             if not outcomes[-1].left:
@@ -59,7 +59,7 @@ class Acting(verb.Asks):
             for line in changes.commands(move.volume, outcomes[-1].lost,
                                          outcomes[-1].project):
                 print(f'    {line}', flush=True)
-            if balancer.ends_a_batch(outcomes[-1]):
+            if balancer.carrier.ends_a_batch(outcomes[-1]):
                 break
         done = sum(each.result in journal.MOVED for each in outcomes)
         print(f'{done} of {len(moves)} moves are carried out.')
@@ -75,7 +75,7 @@ class Acting(verb.Asks):
             raise errors.Interrupted(
                 'Stopped before the next move was requested.')
         try:
-            balancer.observe()
+            balancer.observer.observe()
         except errors.CloudError as exc:
             self.say(f'cluster.json is as it was before: {exc}')
 
@@ -106,13 +106,13 @@ class Apply(Acting):
                     f'Plan {plan.id} expired at '
                     f'{times.text(plan.expires_at)}; make a new one.')
             with self.gently():
-                balancer.settle_open_moves()
+                balancer.carrier.settle_open_moves()
             self.gather(balancer)
-            seen = balancer.observe()
+            seen = balancer.observer.observe()
             self.refuse_hindered(seen)
             moves, left = remaining.remaining(
                 plan.moves, usable.of(plan, seen.cluster),
-                balancer.settings.limits)
+                balancer.observer.settings.limits)
             for volume, why in left:
                 print(f'{volume} stays: {why}')
             if not moves:
@@ -143,11 +143,12 @@ class Evacuate(Acting):
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         with self.acting(parsed_args.window) as balancer:
-            _refuse_unknown(balancer.cinder.inventory(), parsed_args.pool)
+            _refuse_unknown(balancer.observer.cinder.inventory(),
+                            parsed_args.pool)
             with self.gently():
-                balancer.settle_open_moves()
+                balancer.carrier.settle_open_moves()
             self.gather(balancer)
-            seen = balancer.observe(cool_down=False)
+            seen = balancer.observer.observe(cool_down=False)
             limits = dataclasses.replace(
                 balancer.limits(), trust_models=parsed_args.trust_models)
             slots = balancer.slots(seen)
@@ -158,10 +159,10 @@ class Evacuate(Acting):
                                  parsed_args.pool, slots)
             if slots is not None:
                 plan = dataclasses.replace(
-                    plan, window_s=balancer.settings.history_s)
+                    plan, window_s=balancer.observer.settings.history_s)
             print(plan_text.text(outlook.outlook(
-                plan, seen.cluster, limits, seen.models, slots), 0.0,
-                math.inf), end='')
+                plan, planning.state(seen.cluster, limits, seen.models, slots),
+                seen.models), 0.0, math.inf), end='')
             for refusal in plan.refused:
                 print(f'{refusal.volume} stays: {refusal.reason}')
             if not plan.moves:
@@ -172,7 +173,7 @@ class Evacuate(Acting):
                          f'{parsed_args.pool}?', parsed_args)
             kept = balancer.plans.keep(
                 planning.issued(plan, time.time(),
-                                balancer.settings.plan_ttl_s),
+                                balancer.observer.settings.plan_ttl_s),
                 time.time(), self.say)
             with self.gently():
                 self.carry_out(balancer, plan.moves, kept.id, seen)

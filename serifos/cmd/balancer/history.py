@@ -202,7 +202,7 @@ class Recover(verb.Asks):
             self.gather(balancer)
             asked = (parsed_args.volume, parsed_args.disk,
                      parsed_args.keep_copy)
-            diagnosis = balancer.diagnose(*asked)
+            diagnosis = balancer.observer.diagnose(*asked)
             print(diagnosis.sentence())
             for line in diagnosis.cure:
                 print(line)
@@ -212,7 +212,8 @@ class Recover(verb.Asks):
                 print(line)
             self.confirm(f'Recover {parsed_args.volume}?', parsed_args)
             with self.gently():
-                balancer.recover(balancer.diagnose(*asked))
+                balancer.carrier.recover(
+                    balancer.observer.diagnose(*asked))
             print(f'Volume {parsed_args.volume} is at rest'
                   + ('.' if diagnosis.kept else
                      ', and Cinder knows of no copy of it.'))

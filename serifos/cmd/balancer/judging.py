@@ -46,8 +46,7 @@ class Judged:
     @functools.cached_property
     def seen(self) -> Outlook:
         """What the plan comes to."""
-        return outlook.outlook(self.plan, self.cluster, self.limits,
-                               self.models, self.slots)
+        return outlook.outlook(self.plan, self.state, self.models)
 
     @functools.cached_property
     def state(self) -> State:
@@ -87,15 +86,16 @@ def judged(conf: cfg.ConfigOpts, cluster: Cluster,
     if planner is not None:
         settings = dataclasses.replace(settings, planner=planner,
                                        mend_at_once=False)
-    cluster = settings.planned(cluster)
     if planner == planning.PAPER:
+        cluster = settings.planned(cluster)
         models = planning.as_printed(models)
         return Judged(planning.plan(planner, cluster, limits, models),
                       cluster, limits, models, None)
     slots = histories.slots(conf, cluster, say)
-    once = decide.once(cluster, limits, models, slots,
-                       settings.mend_at_once)
-    plan = decide.plan(settings, cluster, once, models)
+    basis = decide.Basis.of(settings, cluster, limits, models, slots)
+    if slots is not None:
+        basis = dataclasses.replace(basis, violated=decide.violated(basis))
+    plan, cluster = decide.plan(settings, basis), basis.cluster
     if slots is not None and not plan.window_s:
         say('SLOs are violated at present, and restored first; the days '
             'before are planned by once these are kept.')

@@ -26,7 +26,6 @@ from serifos.cmd import output
 from serifos.database import rounds as counted
 from serifos import errors
 from serifos.facts.cluster import Volume
-from serifos.plan import recent
 from serifos.report import observation
 from serifos.telemetry.history import remembered
 
@@ -60,13 +59,13 @@ class Observe(verb.Verb):
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         balancer = self.balancer(window_s=parsed_args.window)
         self.gather(balancer)
-        seen = balancer.observe()
+        seen = balancer.observer.observe()
         for hindrance in seen.hindrances():
             self.say(hindrance)
         document = seen.cluster.to_json()
         output.show(
             parsed_args, document, lambda: observation.text(seen.cluster)
-            + f'Written to {balancer.settings.cluster_file}.\n',
+            + f'Written to {balancer.observer.settings.cluster_file}.\n',
             document['volumes'],
             [field.name for field in dataclasses.fields(Volume)])
 
@@ -121,8 +120,9 @@ class Run(verb.Verb):
         gmr_opts.set_defaults(conf)
         gmr.TextGuruMeditation.setup_autorun(_Version(), conf=conf)
         first = self.balancer(window_s=window_s)  # refuses bad settings
-        if first.settings.auto:
-            leader.refuse_local_journal(adapters.lock_url(conf), first.journal)
+        if first.observer.settings.auto:
+            leader.refuse_local_journal(
+                adapters.lock_url(conf), first.observer.journal)
         daemon.serve(conf, daemon.Daemon(
             self.maker(window_s),
             functools.partial(_scraper, conf),
@@ -133,20 +133,16 @@ class Run(verb.Verb):
               ) -> Callable[[Callable[[float], bool]], rounds.Balancer]:
         """(pause) → a balancer of the configuration as it then is.
 
-        It knows what those before observed, and read of the history, while
-        the settings by which that is counted stay the same.
+        It knows what those before read of the history, while the settings by
+        which that is read stay the same.
         """
         conf = self.app.conf
-        latest = functools.lru_cache(maxsize=1)(recent.Recent)
         memory = functools.lru_cache(maxsize=1)(lambda _: remembered.Memory())
 
         def make(pause: Callable[[float], bool]) -> rounds.Balancer:
             balancer = self.balancer(pause, window_s)
-            settings = balancer.settings
             return dataclasses.replace(
-                balancer, recent=latest(
-                    settings.hold, settings.interval_s),
-                history=histories.remembered(
+                balancer, history=histories.remembered(
                     conf, balancer.history,
                     memory(repr([*conf.telemetry.items()]))))
 

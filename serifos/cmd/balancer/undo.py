@@ -75,7 +75,8 @@ class Undo(verb.Verb):
             documents.write_plan(parsed_args.out, plan)
         document = plan.to_json()
         output.show(parsed_args, document, lambda: plan_text.text(
-            outlook.outlook(plan, cluster, limits, models, slots),
+            outlook.outlook(plan, planning.state(
+                cluster, limits, models, slots), models),
             now - times.parse(cluster.observed_at), 3 * settings.interval_s
             ) + ''.join(f'{wording.name(each.volume)} stays: {each.reason}\n'
                         for each in plan.refused), document['moves'],

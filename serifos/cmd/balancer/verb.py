@@ -17,6 +17,7 @@ from oslo_config import cfg
 from oslo_log import log
 
 from serifos.balancer import leader
+from serifos.balancer import observer
 from serifos.balancer.plans import Plans
 from serifos.balancer import rounds
 from serifos.cmd import app
@@ -113,13 +114,14 @@ class Verb(app.Fails, _AsOwner):
         :raises CloudError: where Cinder refuses us, before the minutes that
             the readings take
         """
-        readings = balancer.telemetry.readings
+        looks = balancer.observer
+        readings = looks.telemetry.readings
         if readings is None:
             return
-        balancer.cinder.inventory()
+        looks.cinder.inventory()
         with progress.shown() as show:
             readings.gather(
-                balancer.settings.window_s,
+                looks.settings.window_s,
                 lambda held, wanted: show(
                     'telemetry, seconds', int(held), int(wanted),
                     wanted - held))
@@ -141,7 +143,7 @@ class Verb(app.Fails, _AsOwner):
             with self._stop.handled():
                 balancer = self.balancer(self._stop.pause, window_s)
                 with leader.Lead(adapters.lock_url(self.app.conf),
-                                 balancer.journal,
+                                 balancer.observer.journal,
                                  type(self).__name__.lower()) as leading:
                     _refuse_doubt(balancer)
                     yield balancer.as_leader(leading.journal, leading.prove)
@@ -185,16 +187,14 @@ def balancer_of(conf: cfg.ConfigOpts,
     pause = pause or _sleep
     stopped = functools.partial(pause, 0)
     source = adapters.telemetry(conf, stopped)
-    return rounds.Balancer(
-        adapters.cinder(conf, stopped), source,
-        journal_of(conf), adapters.plans(conf), wanted, time.time, pause,
-        nova=adapters.nova(conf, stopped),
-        qemu_us=adapters.qemu_us(conf, stopped),
-        recorder=histories.recorder(conf, source),
-        growth=histories.growth(conf),
-        achieved=histories.achieved(conf),
-        history=histories.history(conf, source)
-        if wanted.history_s else None)
+    looks = observer.Observer(
+        adapters.cinder(conf, stopped), source, journal_of(conf), wanted,
+        time.time, adapters.nova(conf, stopped),
+        adapters.qemu_us(conf, stopped), histories.recorder(conf, source),
+        histories.growth(conf), histories.achieved(conf))
+    return rounds.Balancer.of(
+        looks, adapters.plans(conf), pause,
+        history=histories.history(conf, source) if wanted.history_s else None)
 
 
 def journal_of(conf: cfg.ConfigOpts) -> journal.Journal:
@@ -214,7 +214,7 @@ def journal_of(conf: cfg.ConfigOpts) -> journal.Journal:
 
 def _refuse_doubt(balancer: rounds.Balancer) -> None:
     """:raises InputError: where the journal cannot be relied on"""
-    why = entries.doubt(balancer.entries())
+    why = entries.doubt(balancer.carrier.entries())
     if why is not None:
         raise errors.InputError(
             f'Nothing is moved: {why}. Look at serifos-balancer history, '

@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from serifos.balancer import observer
 from serifos.balancer import rounds
 from serifos.balancer.settings import BalancerSettings
 from serifos.balancer import space
@@ -130,15 +131,14 @@ def run(case: Case) -> Score:
         world.advance(end - world.now)
     else:
         with tempfile.TemporaryDirectory() as directory:
-            _balance(world, rounds.Balancer(
+            _balance(world, rounds.Balancer.of(observer.Observer(
                 cloud.SimulatedCinder(world, case.slo_us), telemetry,
-                memory, _Plans(), dataclasses.replace(
+                memory, dataclasses.replace(
                     settings, planner=case.policy, auto=True,
                     state_dir=pathlib.Path(directory)),
-                lambda: world.now, world.advance,
-                nova=cloud.SimulatedNova(demand.volumes),
-                recent=recent.Recent(settings.hold),
-                growth=_growth(settings, directory), history=telemetry))
+                lambda: world.now, cloud.SimulatedNova(demand.volumes),
+                growth=_growth(settings, directory)),
+                _Plans(), world.advance, history=telemetry))
     totals = np.array([pool.total_gib for pool in case.fleet.pools])
     packed = packing.over_days([parts(
         devices, tally.demand[day] / tally.day_s(day, end))
@@ -149,8 +149,12 @@ def run(case: Case) -> Score:
 
 def _balance(world: World, balancer: rounds.Balancer) -> None:
     """Rounds until the history is over, as the daemon makes them."""
-    while not world.advance(balancer.settings.interval_s):
-        balancer.round()
+    settings = balancer.observer.settings
+    latest = recent.Recent(settings.hold)
+    while not world.advance(settings.interval_s):
+        decision = balancer.decide(latest)
+        latest = decision.recent
+        balancer.act(decision)
 
 
 def _growth(settings: BalancerSettings,

@@ -63,11 +63,11 @@ def run(loop: Loop) -> Moved:
     moves = returns = 0
     for at in range(loop.rounds):
         seen = _noisy(now, rng.normal(0.0, loop.noise, len(now.volumes)))
-        held = latest.held(
-            planning.hot_pools(seen, limits, loop.models), at)
-        plan = planning.plan(
-            'relieve', latest.smoothed(seen, at),
-            dataclasses.replace(limits, held=held), loop.models)
+        smoothed = latest.smoothed(seen, at)
+        latest = latest.after(recent.Round(at, seen, planning.hot_pools(
+            planning.problem_of(seen, limits, loop.models)), frozenset()))
+        plan = planning.plan('relieve', smoothed, dataclasses.replace(
+            limits, held=latest.hot), loop.models)
         for move in plan.moves[:BATCH]:
             volume = now.volume(move.volume)
             now = now.without(volume).place(volume, move.target)

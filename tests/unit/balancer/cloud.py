@@ -8,7 +8,9 @@ import logging
 
 import fixtures
 
+from serifos.balancer import observer
 from serifos.balancer import outcome
+from serifos.balancer import requests
 from serifos.balancer import rounds
 from serifos.database import connection
 from serifos.database import journal
@@ -93,9 +95,31 @@ class Case(case.DirectoryCase):
     @property
     def balancer(self):
         """A new one each time, as after a restart: files alone remain."""
-        return rounds.Balancer(
-            self.cinder, self.cinder, self.journal(), self.plans,
-            self.settings, lambda: self.now, self.pause)
+        return self.made()
+
+    def made(self, pause=None, prove=requests.nothing, history=None,
+             **changes):
+        """A balancer.
+
+        :param changes: fields of its observer that are not the usual ones
+        """
+        return rounds.Balancer.of(observer.Observer(**{
+            'cinder': self.cinder, 'telemetry': self.cinder,
+            'journal': self.journal(), 'settings': self.settings,
+            'clock': lambda: self.now, **changes}), self.plans,
+            pause or self.pause, prove, history)
+
+    def diagnose(self, *asked):
+        return self.balancer.observer.diagnose(*asked)
+
+    def recover(self, diagnosis):
+        self.balancer.carrier.recover(diagnosis)
+
+    @staticmethod
+    def after(recent, balancer):
+        """The plan of a round after others, and what the next one gets."""
+        decision = balancer.decide(recent)
+        return balancer.act(decision), decision.recent
 
     def journal(self):
         state_dir = self.settings.state_dir

@@ -87,7 +87,7 @@ class Behaviour:
         self.round_on('one')
         self.assertNotEqual(former, self.homes())
         self.now += 300
-        self.on('two').as_follower().observe()
+        self.on('two').observer.as_follower().observe()
         back = self.say('two', 'undo', plan.id, '-f', 'json')
         undone = next(each for each in self.plans.every(self.fail)
                       if each.planner == 'undo')

@@ -4,7 +4,6 @@
 import ddt
 
 from serifos.balancer import outcome
-from serifos.balancer import rounds
 from serifos.facts.servers import NoCompute
 from tests.fakes import nova as fake
 from tests.unit.balancer import cloud
@@ -25,11 +24,8 @@ class Case(cloud.Case):
     def in_use(self, name, server):
         return cloud.record(name, status='in-use', attachments=(server,))
 
-    @property
-    def balancer(self):
-        return rounds.Balancer(
-            self.cinder, self.cinder, self.journal(), self.plans,
-            self.settings, lambda: self.now, self.pause, nova=self.nova)
+    def made(self, *given, **changes):
+        return super().made(*given, **{'nova': self.nova, **changes})
 
     def refusals(self, plan):
         return {each.volume: each.reason for each in plan.refused}
@@ -117,7 +113,7 @@ class ActTest(Case):
                 self.nova.delete(server)
             return pause(seconds)
         self.pause = deleted
-        found, = self.balancer.carry_out((move,), 'p')
+        found, = self.balancer.carrier.carry_out((move,), 'p')
         self.assertEqual('success', found.result)
         self.now += 90000
         self.assertIn('volume attachment delete ATTACHMENT',
@@ -133,7 +129,7 @@ class ActTest(Case):
         moves = self.planned()
         self.nova.stop('s')
         self.nova.stop('t')
-        found, = self.balancer.carry_out(moves[:1], 'p')
+        found, = self.balancer.carrier.carry_out(moves[:1], 'p')
         self.assertEqual('not started', found.result)
         self.assertIn('is SHUTOFF', found.reason)
         self.assertEqual([], self.cinder.asked)
@@ -141,7 +137,7 @@ class ActTest(Case):
     def test_a_snapshot_since_the_plan(self):
         moves = self.planned()
         self.cinder.change(moves[0].volume, snapshots=1)
-        found, = self.balancer.carry_out(moves[:1], 'p')
+        found, = self.balancer.carrier.carry_out(moves[:1], 'p')
         self.assertEqual(('not started', 'a snapshot holds it'),
                          (found.result, found.reason))
         self.assertEqual([], self.cinder.asked)
@@ -160,7 +156,7 @@ class ActTest(Case):
                     meanwhile(server)
             return pause(seconds)
         self.pause = paused
-        found, = self.balancer.carry_out([move], 'p')
+        found, = self.balancer.carrier.carry_out([move], 'p')
         self.assertEqual(found.result == 'error', 'pause' in self.kinds())
         return found
 
@@ -193,7 +189,7 @@ class ActTest(Case):
     def test_another_error_of_a_volume_in_use_is_a_failure(self):
         moves = self.planned()
         self.cinder.faults[moves[0].volume] = 'error'
-        found, = self.balancer.carry_out(moves[:1], 'p')
+        found, = self.balancer.carrier.carry_out(moves[:1], 'p')
         self.assertEqual('error', found.result)
 
     def test_a_failure_of_one_volume_does_not_end_the_batch(self):
@@ -203,7 +199,7 @@ class ActTest(Case):
             {name: cloud.busy(64) for name in 'abcd'})
         moves = self.planned()
         self.cinder.faults[moves[0].volume] = 'error'
-        outcomes = self.balancer.carry_out(moves, 'p')
+        outcomes = self.balancer.carrier.carry_out(moves, 'p')
         self.assertEqual(len(moves), len(outcomes))
         self.assertEqual(['error'] + ['success'] * (len(moves) - 1),
                          [each.result for each in outcomes])
@@ -212,7 +208,7 @@ class ActTest(Case):
         self.set(max_failures=1)
         moves = self.planned()
         self.cinder.faults.update({move.volume: 'error' for move in moves})
-        self.assertEqual(1, len(self.balancer.carry_out(moves, 'p')))
+        self.assertEqual(1, len(self.balancer.carrier.carry_out(moves, 'p')))
 
     def test_the_wait_ends_where_nobody_goes_on_with_the_copy(self):
         self.set(timeouts=outcome.Timeouts())
@@ -228,7 +224,7 @@ class ActTest(Case):
                 self.cinder.end_mirror(move.volume)
             return pause(seconds)
         self.pause = paused
-        found, = self.balancer.carry_out([move], 'p')
+        found, = self.balancer.carrier.carry_out([move], 'p')
         self.assertEqual('timeout', found.result)
         self.assertIn('Recover it with: serifos-balancer recover '
                       f'{move.volume}', found.reason)
@@ -254,7 +250,7 @@ class ActTest(Case):
                     self.cinder.forget(copy)
             return pause(seconds)
         self.pause = paused
-        found, = self.balancer.carry_out(moves[:1], 'p')
+        found, = self.balancer.carrier.carry_out(moves[:1], 'p')
         self.assertEqual([[]] * 5, seen[:5])
         self.assertEqual('success', found.result)
 

@@ -8,7 +8,6 @@ from oslo_config import cfg
 
 from serifos.balancer import daemon
 from serifos.balancer import leader
-from serifos.balancer import rounds as balancer_rounds
 from serifos import errors
 from tests.unit.balancer import cloud
 from tests.unit import case
@@ -31,9 +30,7 @@ class DaemonTest(cloud.Case):
         def simulated(seconds):
             self.now += seconds
             return pause(0.001)
-        return balancer_rounds.Balancer(
-            self.cinder, self.cinder, self.journal(), self.plans,
-            self.settings, lambda: self.now, simulated)
+        return self.made(simulated)
 
     def start(self, make=None, reader=None):
         made = daemon.Daemon(make or self.make, reader or (

@@ -7,10 +7,12 @@ import dataclasses
 import re
 
 import ddt
+import fixtures
 
 from serifos import errors
 from serifos.facts.inventory import Type
 from serifos.plan.loads.demand import Demand
+from serifos.plan import problem
 from serifos.plan import recent
 from tests.fakes import history
 from tests.fakes.settings import Limits
@@ -36,14 +38,17 @@ class _Case(cloud.Case):
         super().setUp()
         self.set(history_s=DAYS_S)
 
-    def round(self, latest=None, **busy):
+    latest = None
+
+    def round(self, **busy):
         """A round where each volume is busy at the hours given, every day."""
         self.now += 300
         self.history = history.EveryDay({
             volume: [BUSY if hour in its else QUIET for hour in HOURS]
             for volume, its in busy.items()})
-        return dataclasses.replace(
-            self.balancer, recent=latest, history=self.history).round()
+        plan, self.latest = self.after(
+            self.latest, self.made(history=self.history))
+        return plan
 
     def moved(self, **busy):
         return [move.volume for move in self.round(**busy).moves]
@@ -67,8 +72,7 @@ class HotByTestCase(_Case):
             'u': [QUICK] * 24, 'v': [QUICK] * 24,
             'w': [WAITING] * 24, 'x': [WAITING] * 24})
         self.now += 300
-        [move] = dataclasses.replace(
-            self.balancer, history=self.history).round().moves
+        [move] = self.made(history=self.history).round().moves
         self.assertEqual(source, move.source)
         before, after = map(float, re.match(says, move.reason).groups())
         self.assertEqual(before, 2 * after)
@@ -88,8 +92,9 @@ class HotByTestCase(_Case):
             'u': [QUICK] * 24, 'v': [QUICK] * 24,
             'w': [WAITING] * 24, 'x': [WAITING] * 24})
         self.now += 300
-        self.assertEqual(sources, {move.source for move in dataclasses.replace(
-            self.balancer, history=self.history).round().moves})
+        self.assertEqual(sources, {
+            move.source for move
+            in self.made(history=self.history).round().moves})
 
 
 class DecidingTestCase(_Case):
@@ -128,15 +133,55 @@ class DecidingTestCase(_Case):
             def read(self, *_):
                 raise errors.CloudError('The database does not answer.')
 
-        self.assertRaises(errors.CloudError, dataclasses.replace(
-            self.balancer, history=Broken({})).round)
+        self.assertRaises(
+            errors.CloudError, self.made(history=Broken({})).round)
 
     def test_a_pool_is_hot_by_history_in_each_of_the_rounds(self):
-        latest = recent.Recent(2)
+        self.latest = recent.Recent(2)
         day = {'u': HOURS, 'v': HOURS, 'w': []}
-        found = [len(self.round(latest, **busy).moves) for busy in (
+        found = [len(self.round(**busy).moves) for busy in (
             day, {'u': [], 'v': [], 'w': []}, day, day)]
         self.assertEqual([0, 0, 0, 1], found)
+
+
+class ProblemTestCase(_Case):
+    """A round builds one Problem for each (cluster, history) pair."""
+
+    def setUp(self):
+        super().setUp()
+        self.built = []
+        build = problem.Problem.of
+
+        def of(_, cluster, models, limits, slots=None):
+            self.built.append((type(models), cluster, slots))
+            return build(cluster, models, limits, slots)
+        self.useFixture(fixtures.MonkeyPatch(
+            'serifos.plan.problem.Problem.of', of))
+        self.set(auto=False, mend_at_once=True)
+        self.latest = recent.Recent(2)
+        self.cinder = self.cloud(
+            [cloud.record('u', volume_type='gold'), cloud.record('v'),
+             cloud.record('w', B)],
+            types=[Type('gold', {'serifos:max_latency_us': '700'})])
+
+    def assert_each_once(self, number, **busy):
+        """Of each cluster two, as predicted and as corrected."""
+        for us in 900, 950:
+            self.built.clear()
+            self.cinder.workloads = {
+                'u': cloud.busy(64, us), 'v': cloud.busy(32, us)}
+            self.round(**busy)
+        self.assertEqual(
+            [], [one for at, one in enumerate(self.built)
+                 if one in self.built[:at]])
+        self.assertEqual(number, len(self.built))
+
+    def test_by_the_present(self):
+        self.set(history_s=0.0)
+        self.assert_each_once(6)
+
+    def test_by_history(self):
+        self.assert_each_once(7, u=HOURS, v=HOURS, w=[])
 
 
 class SloTestCase(_Case):
@@ -158,9 +203,9 @@ class SloTestCase(_Case):
 
     def test_once_it_was_broken_for_as_long_as_a_pool_is_hot(self):
         self.set(mend_at_once=True)
-        latest = recent.Recent(2)
+        self.latest = recent.Recent(2)
         for homes in {'u': A, 'v': A, 'w': B}, {'u': B, 'v': A, 'w': B}:
-            self.round(latest, u=[], v=[], w=[])
+            self.round(u=[], v=[], w=[])
             self.assertEqual(homes, self.homes())
 
     def test_one_that_is_broken_as_predicted_alone_is_not(self):
@@ -170,15 +215,15 @@ class SloTestCase(_Case):
                 volume: dataclasses.replace(
                     cloud.busy(64), iops=8e6 / latency_us,
                     latency_us=latency_us) for volume in 'uv'}
-            latest = recent.Recent(2)
+            self.latest = recent.Recent(2)
             for _ in range(2):
-                self.round(latest, u=[], v=[], w=[])
+                self.round(u=[], v=[], w=[])
             self.assertEqual(home, self.homes()['u'], latency_us)
 
     def test_so_is_one_that_is_broken_by_its_days_alone(self):
         self.cinder.workloads = {}
-        latest = recent.Recent(2)
+        self.latest = recent.Recent(2)
         for moved in 0, 1:
-            self.round(latest, u=HOURS, v=HOURS, w=[])
+            self.round(u=HOURS, v=HOURS, w=[])
             self.assertEqual(moved, sum(
                 self.homes()[v] != A for v in ('u', 'v')))

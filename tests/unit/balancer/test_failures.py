@@ -107,7 +107,7 @@ class FailureTest(cloud.Case):
         self.assertEqual(3, len(self.cinder.asked))
         self.assertEqual(1, self.kinds().count('pause'))
         self.assertIn('serifos-balancer resume', self.log.output)
-        self.balancer.journal.write('resume', reason='')
+        self.balancer.observer.journal.write('resume', reason='')
         self.rounds(1)
         self.assertEqual(4, len(self.cinder.asked))
 
@@ -168,7 +168,7 @@ class FailureTest(cloud.Case):
         self.stop_after = None
         self.now += 60
         self.cinder.reset('u', 'available')
-        self.balancer.settle_open_moves()
+        self.balancer.carrier.settle_open_moves()
         self.assertEqual('error', self.entries()[-2].facts['result'])
         self.assertEqual('back-off', self.kinds()[-1])
 
@@ -209,22 +209,22 @@ class ClockTest(cloud.Case):
             1, self.log.output.count('entries of the journal lie in the'))
         # The volume that was moved then cools down for a day from now.
         self.assertIn('cools down until 2027-01-16T', str(
-            self.balancer.observe().cluster.volume('u').movable))
+            self.balancer.observer.observe().cluster.volume('u').movable))
         self.now += 86400
         self.assertIs(
-            True, self.balancer.observe().cluster.volume('u').movable)
+            True, self.balancer.observer.observe().cluster.volume('u').movable)
 
     def test_a_back_off_of_a_clock_that_was_ahead_ends(self):
         self.cinder.faults['u'] = 'refused'
         self.now += self.AHEAD_S
         self.balancer.round()
         self.now = cloud.NOW + 1000
-        self.balancer.settle_open_moves()
+        self.balancer.carrier.settle_open_moves()
         self.assertIn('left alone until 2027-01-15T', str(
-            self.balancer.observe().cluster.volume('u').movable))
+            self.balancer.observer.observe().cluster.volume('u').movable))
         self.now += 3601
         self.assertIs(
-            True, self.balancer.observe().cluster.volume('u').movable)
+            True, self.balancer.observer.observe().cluster.volume('u').movable)
 
     def test_a_request_of_a_clock_that_was_ahead_times_out(self):
         self.now += self.AHEAD_S
@@ -232,7 +232,7 @@ class ClockTest(cloud.Case):
         self.stop_after = 5
         self.balancer.round()
         self.stop_after, self.slept, self.now = None, 0.0, cloud.NOW + 1000
-        self.balancer.settle_open_moves()
+        self.balancer.carrier.settle_open_moves()
         self.assertEqual('timeout', self.entries()[-2].facts['result'])
         self.assertLess(self.slept, 200)
 
@@ -252,11 +252,11 @@ class StopTest(cloud.Case):
 
     @ddt.data(True, False)
     def test_a_crash_after_the_request_is_written(self, arrived):
-        self.balancer.journal.write(
+        self.balancer.observer.journal.write(
             'request', volume='u', source=A, target=C, plan='p', size_gib=1)
         if arrived:
             self.cinder.migrate('u', C)
-        self.balancer.settle_open_moves()
+        self.balancer.carrier.settle_open_moves()
         self.assertEqual('success' if arrived else 'not started',
                          self.entries()[-1].facts['result'])
         self.assertEqual(C if arrived else A, self.homes()['u'])

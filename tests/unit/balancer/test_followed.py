@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What moves achieved in the hours after them."""
 
-import dataclasses
-
 import ddt
 import testtools
 
@@ -118,7 +116,7 @@ class RoundsTest(cloud.Case):
 
     @property
     def balancer(self):
-        return dataclasses.replace(super().balancer, achieved=Achieved(
+        return self.made(achieved=Achieved(
             PoolErrors(connection.Database(
                 f'sqlite:///{self.dir}/history.sqlite',
                 content=connection.HISTORY))))

@@ -82,11 +82,10 @@ class _Rounds:
             seen = observer.Observation(
                 Inventory((), (), ()), NOTHING, self.cluster(hour),
                 clusters.MODELS, NOTHING)
-            stable = decide.steady(
-                seen, Limits(), latest, 3600.0 * hour,
+            basis, latest = decide.smoothed(
+                self.settings, seen, Limits(), latest, 3600.0 * hour,
                 history and self.settings.demand.of(history))
-            plan = decide.plan(self.settings, stable.cluster, stable,
-                               clusters.MODELS)
+            plan = decide.plan(self.settings, basis)
             for move in plan.moves[:2]:
                 self.moved[move.volume].append((hour, move.source))
                 self.home[move.volume] = move.target

@@ -48,12 +48,12 @@ class LeadTest(Case):
         balancer = self.balancer.as_leader(one.journal, one.prove)
         self.journal().take_lead('other', 'auto')
         for verb, *arguments in (
-                (balancer.requests.migrate, 'u', cloud.B),
-                (balancer.requests.reset, 'u'),
-                (balancer.requests.delete, 'u')):
+                (balancer.carrier.executor.requests.migrate, 'u', cloud.B),
+                (balancer.carrier.executor.requests.reset, 'u'),
+                (balancer.carrier.executor.requests.delete, 'u')):
             self.assertRaises(errors.NotLeading, verb, *arguments)
         self.assertEqual([], self.cinder.asked)
-        self.assertEqual(cloud.A, balancer.cinder.volume('u').pool)
+        self.assertEqual(cloud.A, balancer.observer.cinder.volume('u').pool)
         # It has given the lock up, so that the other one may have it.
         self.assertTrue(other.take())
 

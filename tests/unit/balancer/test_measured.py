@@ -48,7 +48,7 @@ class UnexplainedTest(testtools.TestCase):
         plan = planned(cluster)
         self.assertEqual(((), ('a',)), (plan.moves, plan.unexplained))
         self.assertNotIn('a', planning.hot_pools(
-            cluster, LIMITS, clusters.MODELS))
+            planning.problem_of(cluster, LIMITS, clusters.MODELS)))
 
     def test_one_that_is_measured_hot_is_relieved(self):
         cluster = measured(sees('u', 'a', 9000), sees('v', 'a', 9000),

@@ -19,7 +19,8 @@ class ExpectedTest(testtools.TestCase):
             (volume('u', 'a', 64), volume('v', 'a', 64), volume('w', 'b', 2)))
         plan = clusters.planned(bfd, cluster, Limits())
         move, = plan.moves
-        found = outlook.outlook(plan, cluster, Limits(), clusters.MODELS)
+        found = outlook.outlook(plan, planning.state(
+            cluster, Limits(), clusters.MODELS), clusters.MODELS)
         seen = {each.pool.name: each for each in found.pools}
         flat, odd = clusters.MODELS['flat'], clusters.MODELS['odd']
         both = flat.load(each.workload for each in cluster.volumes[:2])

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Latencies as QEMU sees them, beside those at the device."""
 
-import dataclasses
-
 from serifos.balancer import outlook
 from serifos.balancer import planning
 from serifos.files import documents
@@ -20,13 +18,14 @@ class QemuLatencyTest(cloud.Case):
             'u': cloud.busy(64, 4000), 'v': cloud.busy(32, 4000)}
 
     def told(self, qemu_us):
-        return dataclasses.replace(self.balancer, qemu_us=qemu_us)
+        return self.made(qemu_us=qemu_us)
 
     def shown(self, plan, seen):
         """A plan for an observation as its reader sees it."""
+        models = planning.models(seen, self.settings.models_dir, self.fail)
         return plan_text.text(outlook.outlook(
-            plan, seen, self.settings.limits, planning.models(
-                seen, self.settings.models_dir, self.fail)), 0.0, 900.0)
+            plan, planning.state(seen, self.settings.limits, models),
+            models), 0.0, 900.0)
 
     def test_observation_and_plan_show_both(self):
         found = self.told(lambda window_s: {'u': 9500.0, 'gone': 1.0})

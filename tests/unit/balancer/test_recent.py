@@ -21,6 +21,11 @@ from tests.unit.balancer.cloud import A
 from tests.unit.plan import clusters
 
 
+def observed(latest, cluster, now=0.0):
+    """The rounds with one more, in which no pool was hot."""
+    return latest.after(recent.Round(now, cluster, frozenset(), frozenset()))
+
+
 class RoundsTest(cloud.Case):
 
     def rounds_of(self, *workloads, pauses_s=()):
@@ -36,8 +41,8 @@ class RoundsTest(cloud.Case):
                 workloads, pauses_s, fillvalue=0):
             self.cinder.workloads = each
             self.now += 300 + pause_s
-            found.append(len(dataclasses.replace(
-                self.balancer, recent=latest).round().moves))
+            plan, latest = self.after(latest, self.balancer)
+            found.append(len(plan.moves))
         return found
 
     def test_a_pool_that_is_hot_for_three_rounds_is_relieved(self):
@@ -58,10 +63,21 @@ class RoundsTest(cloud.Case):
     def test_the_scheduler_is_told_of_corrections(self):
         self.cinder.workloads = {
             'u': cloud.busy(64, 1000), 'v': cloud.busy(32, 1000)}
-        self.balancer.observe()
+        self.balancer.observer.observe()
         seen = documents.read_cluster(self.settings.cluster_file)
         self.assertEqual([True, False, False], [
             1 < pool.correction < 1000 / 960 for pool in seen.pools])
+
+    def test_a_shorter_hold_counts_from_the_next_round_on(self):
+        busy, latest = dict(self.cinder.workloads), recent.Recent(3, 300.0)
+        found = []
+        for hold in 3, 1:
+            self.cinder.workloads = busy
+            self.now += 300
+            plan, latest = self.after(
+                dataclasses.replace(latest, hold=hold), self.balancer)
+            found.append(len(plan.moves))
+        self.assertEqual([0, 1], found)
 
     def test_a_burst_of_one_round_moves_nothing(self):
         self.cinder = self.cloud([
@@ -97,7 +113,7 @@ class SloTest(cloud.Case):
             self.cinder.workloads = each
             self.now += 300
             before = len(self.cinder.asked)
-            plan = dataclasses.replace(self.balancer, recent=latest).round()
+            plan, latest = self.after(latest, self.balancer)
             found.append((len(plan.moves), len(self.cinder.asked) - before))
         return found
 
@@ -141,7 +157,9 @@ class SmoothedTest(testtools.TestCase):
                 ('a', (100, 64, 300, 1000), (75, 49, 200, 0.2)),
                 ('a', (100, 64, 300, 1000), (100, 64, 300, 0.3)),
                 ('b', (0, 4, 100, 1000), (0, 4, 100, 0.1))):
-            seen = latest.smoothed(self.cluster(pool, *pattern), 0.0)
+            there = self.cluster(pool, *pattern)
+            seen = latest.smoothed(there, 0.0)
+            latest = observed(latest, there)
             found = seen.volume('v').workload
             for value, wanted in zip(
                     (found.write_pct, found.block_kib, found.iops,
@@ -151,7 +169,9 @@ class SmoothedTest(testtools.TestCase):
     def test_what_was_done_long_ago_is_no_part_of_the_mean(self):
         latest = recent.Recent(2, interval_s=300.0)
         for now, kib in (0, 4), (86400, 64), (86700, 32):
-            seen = latest.smoothed(self.cluster('a', 0, kib), now)
+            there = self.cluster('a', 0, kib)
+            seen = latest.smoothed(there, now)
+            latest = observed(latest, there, now)
             self.assertEqual({0: 4, 86400: 64, 86700: 48}[now],
                              seen.volume('v').workload.block_kib)
 
@@ -177,7 +197,7 @@ class GapTest(testtools.TestCase):
     def smoothed(self, *workloads, **last):
         latest = recent.Recent(3)
         for workload in workloads:
-            latest.smoothed(self.cluster(workload), 0.0)
+            latest = observed(latest, self.cluster(workload))
         return latest.smoothed(self.cluster(None, **last), 0.0)
 
     def figure_us(self, cluster):
@@ -197,8 +217,7 @@ class GapTest(testtools.TestCase):
             (refusal.volume, refusal.reason) for refusal in plan.refused])
 
     def test_one_that_may_not_move_keeps_its_reason(self):
-        latest = recent.Recent(3)
-        latest.smoothed(self.cluster(Workload(50, 128)), 0.0)
+        latest = observed(recent.Recent(3), self.cluster(Workload(50, 128)))
         gap = self.cluster(None)
         attached = dataclasses.replace(gap, volumes=tuple(
             dataclasses.replace(v, movable='attached') for v in gap.volumes))
@@ -209,7 +228,7 @@ class GapTest(testtools.TestCase):
         busy, gap = Workload(50, 128), self.cluster(None)
         seen = recent.filled(gap, self.smoothed(busy))
         self.assertEqual(*(planning.hot_pools(
-            each, Limits(), clusters.MODELS) for each in (
+            planning.problem_of(each, Limits(), clusters.MODELS)) for each in (
                 seen, self.cluster(busy))))
         self.assertAlmostEqual(self.figure_us(self.cluster(busy)),
                                self.figure_us(seen))

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a balancer writes down of each round, and what it does not."""
 
-import dataclasses
-
 import ddt
 import numpy as np
 
@@ -48,7 +46,7 @@ class RecorderTest(cloud.Case):
 
     @property
     def balancer(self):
-        return dataclasses.replace(super().balancer, recorder=self.recorder)
+        return self.made(recorder=self.recorder)
 
     def round(self, seconds=300, volumes=('u', 'v', 'w')):
         """Readings every 15 s for so long, then a round."""
@@ -57,7 +55,7 @@ class RecorderTest(cloud.Case):
             self.readings.take('a', self.now, {
                 name: readings.steady(self.now - NOW + 900)
                 for name in volumes})
-        self.balancer.observe()
+        self.balancer.observer.observe()
 
     def iops(self, volume, begin=NOW, end=None, step_s=60):
         return self.store.read(
@@ -77,7 +75,7 @@ class RecorderTest(cloud.Case):
         self.recorder = Recorder(self.store)
         for _ in range(3):
             self.now += 300
-            self.balancer.observe()
+            self.balancer.observer.observe()
         np.testing.assert_allclose(np.full(15, 2000), self.iops('u'),
                                    rtol=1e-4)
         np.testing.assert_array_equal(np.zeros(15), self.iops('w'))
@@ -145,7 +143,7 @@ class RecorderTest(cloud.Case):
         self.assertEqual(0, self.store.until())
 
     def test_a_follower_leaves_a_shared_history_to_the_leader(self):
-        self.assertIsNotNone(self.balancer.as_follower().recorder)
+        self.assertIsNotNone(self.balancer.observer.as_follower().recorder)
         self.recorder = Recorder(store.Store(connection.Database(
             'mysql://u@127.0.0.1/history', content=connection.HISTORY)))
-        self.assertIsNone(self.balancer.as_follower().recorder)
+        self.assertIsNone(self.balancer.observer.as_follower().recorder)

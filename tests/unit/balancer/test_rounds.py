@@ -49,7 +49,7 @@ class RoundTest(cloud.Case):
         self.assertEqual('success', outcome['result'])
         self.assertIn(f'on {A} is error_deleting', outcome['reason'])
         self.now += 900
-        self.balancer.recover(self.balancer.diagnose('u'))
+        self.recover(self.diagnose('u'))
         self.assertEqual({'u': B, 'v': A, 'w': B}, self.homes())
 
     def test_a_move_that_ends_after_its_time_is_a_move(self):
@@ -58,7 +58,7 @@ class RoundTest(cloud.Case):
         self.assertEqual('timeout', self.entries()[-2].facts['result'])
         self.cinder.gib_per_s = 0.1
         self.now += 3600
-        self.balancer.observe()
+        self.balancer.observer.observe()
         seen = documents.read_cluster(self.settings.cluster_file)
         self.assertIn('moved', str(seen.volume('u').movable))
 
@@ -124,7 +124,7 @@ class RoundTest(cloud.Case):
         self.assertEqual(
             [('not started', 'its project is excluded')],
             [(each.result, each.reason) for each
-             in self.balancer.carry_out(plan.moves, plan.id)])
+             in self.balancer.carrier.carry_out(plan.moves, plan.id)])
 
     def test_a_type_opts_in_where_volumes_stay_by_default(self):
         self.set(balance=False)
@@ -176,7 +176,8 @@ class RoundTest(cloud.Case):
         self.balancer.round()
         self.cinder.observed_ago_s = 30.0
         self.assertEqual([], [volume.movable for volume
-                              in self.balancer.observe().cluster.volumes
+                              in self.balancer.observer.observe(
+                              ).cluster.volumes
                               if volume.movable is not True])
 
     def test_a_volume_cools_down(self):

@@ -43,7 +43,7 @@ class GrowthTest(cloud.Case):
 
     @property
     def balancer(self):
-        return dataclasses.replace(super().balancer, growth=space.Growth(
+        return self.made(growth=space.Growth(
             Space(self.database, 20 * DAY),
             homes.Homes(self.database, 20 * DAY), 10 * DAY))
 
@@ -125,13 +125,13 @@ class GrowthTest(cloud.Case):
     def test_a_pool_of_a_migration_under_way_is_not_recorded(self):
         self.cinder.change('u', migration_status='migrating')
         self.cinder.add(record('t', C, migration_status='target:u'))
-        self.balancer.observe()
+        self.balancer.observer.observe()
         before, = Space(self.database, DAY).earliest(0, self.now)
         self.assertEqual({A, B}, {*before.gib})
         self.journal().write('request', volume='u', source=A, target=C,
                              plan='p', size_gib=30.0)
         self.now += SLOT_S
-        self.balancer.observe()
+        self.balancer.observer.observe()
         later, = Space(self.database, DAY).earliest(self.now, self.now)
         self.assertEqual({B}, {*later.gib})
 

@@ -45,7 +45,7 @@ class ThrottledTest(cloud.Case):
             record('u', volume_type='slow'), record('t'), record('v', B),
             record('w', C)], self.workloads, models=dict.fromkeys(
                 (A, B, C), 'deep'), types=(kind,))
-        plan = dataclasses.replace(self.balancer, telemetry=self).round()
+        plan = self.made(telemetry=self).round()
         return plan, documents.read_cluster(self.settings.cluster_file)
 
     def observe(self, *args, **more):

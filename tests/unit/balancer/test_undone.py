@@ -31,7 +31,7 @@ class UndoneTest(cloud.Case):
         return plan
 
     def undo(self):
-        seen, limits = self.balancer.observe(), self.settings.limits
+        seen, limits = self.balancer.observer.observe(), self.settings.limits
         done = made.carried(self.entries(), self.plan.id)
         fleet = planning.fleet_of(
             seen.cluster, seen.models, limits.active_floor)
@@ -43,7 +43,7 @@ class UndoneTest(cloud.Case):
         moved = {move.volume for move in self.plan.moves}
         self.assertTrue(moved)
         self.assertNotEqual(self.former, self.homes())
-        for volume in self.balancer.observe().cluster.volumes:
+        for volume in self.balancer.observer.observe().cluster.volumes:
             if volume.id in moved:
                 self.assertIn('cools down until', volume.movable)
         self.carried_out(self.undo())

@@ -106,7 +106,7 @@ class ServeTest(cloud.Case):
         return go_on
 
     def test_a_scrape_does_not_wait_for_a_plan(self):
-        self.balancer.observe()
+        self.balancer.observer.observe()
         go_on = self.slow()
         self.assertNotIn('serifos_plan_moves', self.metrics())
         self.assertIn('serifos_paused', self.metrics())
@@ -114,7 +114,7 @@ class ServeTest(cloud.Case):
         self.assertEqual(2, self.planned()['serifos_pool_volumes', A])
         go_on.clear()
         self.crowd('xyz')
-        self.balancer.observe()
+        self.balancer.observer.observe()
         for _ in range(3):
             self.assertEqual(2, self.metrics()['serifos_pool_volumes', A])
         self.assertEqual(2, len(self.asked))
@@ -122,7 +122,7 @@ class ServeTest(cloud.Case):
         self.planned(lambda found: found['serifos_pool_volumes', A] == 3)
 
     def test_a_failure_is_kept_until_the_next_observation(self):
-        self.balancer.observe()
+        self.balancer.observer.observe()
 
         def fails(*args):
             self.asked.append(args)
@@ -135,7 +135,7 @@ class ServeTest(cloud.Case):
                              self.get(path))
         self.assertEqual(1, len(self.asked))
         self.patch(report.Planned, 'of', make)
-        self.balancer.observe()
+        self.balancer.observer.observe()
         self.assertEqual(200, self.get('/')[0])
         self.planned()
 
@@ -146,7 +146,7 @@ class ServeTest(cloud.Case):
     def test_pools_and_their_models(self):
         self.cinder.workloads = {'u': cloud.busy(64, 960),
                                  'v': cloud.busy(32, 960)}
-        self.balancer.observe()
+        self.balancer.observer.observe()
         found = self.planned()
         for pool, latency, active in (A, 0.00048, 2), (B, 0, 0):
             self.assertAlmostEqual(
@@ -187,10 +187,10 @@ class ServeTest(cloud.Case):
         self.assertEqual(set(), told - found - NOTHING_REFUSED)
 
     def test_a_new_observation_is_told(self):
-        self.balancer.observe()
+        self.balancer.observer.observe()
         self.assertEqual(2, self.planned()['serifos_pool_volumes', A])
         self.crowd('xyz')
-        self.balancer.observe()
+        self.balancer.observer.observe()
         self.planned(lambda found: found['serifos_pool_volumes', A] == 3)
 
     def test_rounds_and_who_leads(self):
@@ -234,7 +234,7 @@ class ServeTest(cloud.Case):
         status, said = self.get('/healthz')
         self.assertEqual(503, status)
         self.assertIn('start serifos-balancer run', said)
-        self.balancer.observe()
+        self.balancer.observer.observe()
         self.assertEqual((200, 'OK\n'), self.get('/healthz'))
         self.now += 3600
         status, said = self.get('/healthz')
@@ -256,7 +256,7 @@ class ServeTest(cloud.Case):
             self.assertNotIn('Traceback', said)
 
     def test_the_page_is_that_of_the_last_round(self):
-        self.balancer.observe()
+        self.balancer.observer.observe()
         page = self.get('/')[1]
         self.assertTrue(page.startswith('<!DOCTYPE html>'), page[:80])
         self.assertIn('<p class="verdict">a ', page)
@@ -266,7 +266,7 @@ class ServeTest(cloud.Case):
         self.assertIn('1 success; 1 GiB moved', page)
 
     def test_the_page_is_made_once_an_interval(self):
-        self.balancer.observe()
+        self.balancer.observer.observe()
         first = self.get('/')
         self.journal().write('pause', reason='3 failures in a row')
         self.now += 100
@@ -275,7 +275,7 @@ class ServeTest(cloud.Case):
         self.assertIn('3 failures in a row', self.get('/')[1])
 
     def test_the_page_loads_nothing_and_is_not_kept(self):
-        self.balancer.observe()
+        self.balancer.observer.observe()
         with urllib.request.build_opener(urllib.request.ProxyHandler(
                 {})).open(self.url + '/', timeout=case.PATIENCE_S) as answer:
             said = answer.headers
@@ -329,7 +329,7 @@ class ServeTest(cloud.Case):
     @ddt.data('rebound.example', 'rebound.example:9756', 'localhost.example',
               '127.0.0.1.example', '[::1', 'a@evil.example')
     def test_a_name_that_is_not_ours_is_refused(self, host):
-        self.balancer.observe()
+        self.balancer.observer.observe()
         for path in '/', '/metrics', '/healthz':
             header, body = self.answer('GET', path, host)
             self.assertTrue(header.startswith('HTTP/1.1 421 '), header)
@@ -340,12 +340,12 @@ class ServeTest(cloud.Case):
               '10.0.0.1', socket.gethostname(), 'metrics.example:80')
     def test_names_and_addresses_that_are_ours(self, host):
         self.serve('metrics.example')
-        self.balancer.observe()
+        self.balancer.observer.observe()
         self.assertEqual('OK\n', self.answer('GET', '/healthz', host)[1])
 
     @ddt.data('/', '/metrics', '/healthz', '/plans')
     def test_head_is_get_without_the_body(self, path):
-        self.balancer.observe()
+        self.balancer.observer.observe()
         self.planned()
         (head, nothing), (header, body) = (
             self.answer(method, path) for method in ('HEAD', 'GET'))

@@ -54,8 +54,7 @@ class Case(cloud.Case):
             def balancer(self, pause=None, window_s=None):
                 def paused(seconds):
                     return case.pause(seconds) or bool(pause and pause(0))
-                return dataclasses.replace(case.balancer, pause=paused,
-                                           history=case.history)
+                return case.made(paused, history=case.history)
 
             def gather(self, balancer):
                 if stopped_in == 'gather':
@@ -374,7 +373,7 @@ class HistoryTest(Case):
     def test_resume(self):
         code, out, _ = self.verb(balancer_history.Resume)
         self.assertIn('is not paused', out)
-        self.balancer.journal.write('pause', reason='3 failures')
+        self.balancer.observer.journal.write('pause', reason='3 failures')
         code, out, _ = self.verb(balancer_history.Resume)
         self.assertEqual(0, code)
         self.assertEqual('resume', self.kinds()[-1])
@@ -425,28 +424,9 @@ class RunTest(Case):
 
         class Verb(balancer_run.Run):
             def balancer(self, pause=None, window_s=None):
-                return dataclasses.replace(case.balancer, pause=pause,
-                                           **others)
+                return case.made(pause, **others)
 
         return Verb(self.app, None).maker(None)
-
-    def rounds_before(self, make, **settings):
-        """The number of moves of a round after SIGHUP with settings."""
-        self.set(**settings)
-        self.now += 300
-        return len(make(self.pause).round().moves)
-
-    def test_a_configuration_that_is_read_again_holds_as_long_as_it_says(self):
-        self.set(auto=False, hold=3)
-        make = self.maker()
-        self.assertEqual([0, 1], [
-            self.rounds_before(make), self.rounds_before(make, hold=1)])
-
-    def test_other_options_leave_what_was_observed(self):
-        self.set(auto=False, hold=2)
-        make = self.maker()
-        self.assertEqual([0, 1], [
-            self.rounds_before(make), self.rounds_before(make, batch=7)])
 
     def test_a_past_that_takes_long_to_read_is_read_once(self):
         """Round after round, unless the source is another one."""

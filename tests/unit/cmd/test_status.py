@@ -32,7 +32,7 @@ class StatusTest(cloud.Case):
             self.useFixture(fixtures.MonkeyPatch(
                 f'serifos.cmd.balancer.adapters.{name}',
                 lambda conf: self.cinder))
-        self.balancer.observe()
+        self.balancer.observer.observe()
 
     def scheduler(self, text):
         self.cinder_conf.write_text(

@@ -27,8 +27,8 @@ SNAPSHOT = refusals.Reason('a snapshot holds it', 'snapshots')
 def seen(pools, volumes, limits=Limits()):
     cluster = Cluster(tuple(pools), tuple(volumes))
     return outlook.outlook(
-        clusters.planned(relieve, cluster, limits), cluster, limits,
-        clusters.MODELS)
+        clusters.planned(relieve, cluster, limits),
+        planning.state(cluster, limits, clusters.MODELS), clusters.MODELS)
 
 
 def said(*cloud, age_s=0.0, **more):
@@ -81,8 +81,8 @@ class HeadlineTest(testtools.TestCase):
                                    quality={'interval': (-0.6, 0.6)})
         cluster = Cluster(POOLS, HOT)
         found = outlook.outlook(
-            clusters.planned(relieve, cluster, Limits()), cluster,
-            Limits(), {'flat': wide})
+            clusters.planned(relieve, cluster, Limits()), planning.state(
+                cluster, Limits(), {'flat': wide}), {'flat': wide})
         self.assertIn(
             'What stor1 gains lies within the 90 % interval of its model, '
             '0.512 to 2.05 ms now: it may not be seen.',
@@ -123,8 +123,9 @@ class WarningsTest(testtools.TestCase):
             **clusters.WIDE, 'block_kib': (4, 32)})
         cluster = Cluster(POOLS, HOT)
         found = _words(plan_text.text(outlook.outlook(
-            clusters.planned(relieve, cluster, Limits()), cluster,
-            Limits(), {'flat': narrow}), 0.0, 900.0))
+            clusters.planned(relieve, cluster, Limits()), planning.state(
+                cluster, Limits(), {'flat': narrow}), {'flat': narrow}),
+            0.0, 900.0))
         self.assertIn('2 pools of 2 are loaded beyond what the models were '
                       'trained on (stor1, stor2)', found)
         self.assertIn('1.28 *', found)

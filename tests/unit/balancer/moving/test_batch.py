@@ -185,7 +185,7 @@ class ParallelTest(cloud.Case):
         self.moves = [move('s', A, B), move('t', C, D), move('u', E, F)]
 
     def carry_out(self, moves=None, **others):
-        return [each.result for each in self.balancer.carry_out(
+        return [each.result for each in self.balancer.carrier.carry_out(
             self.moves if moves is None else moves, 'p', **others)]
 
     def times_of(self, kind):
@@ -299,7 +299,7 @@ class ParallelTest(cloud.Case):
         self.stop_after = 5
         self.assertEqual(['waiting'] * 3, self.carry_out())
         self.stop_after = None
-        self.balancer.settle_open_moves()
+        self.balancer.carrier.settle_open_moves()
         self.assertEqual({'s', 't', 'u'}, {*self.times_of('outcome')})
         self.assertEqual(3, len(self.cinder.asked))
         self.assertLess(self.slept, 40)

@@ -39,7 +39,7 @@ class RoundsTest(cloud.Case):
         self.cinder = self.cloud(
             [record('t', snapshots=1), record('u', **SAME),
              record('v', **SAME), record('w')], {}, names=(A, B))
-        cluster = self.balancer.observe().cluster
+        cluster = self.balancer.observer.observe().cluster
         moves = [Move(name, A, B, 1.0, 2.0, 1.0, 1.0, 1.0, '')
                  for name in 'uwv']
         found = batch.chosen(moves, 1, cluster, lambda gib: None,

@@ -52,7 +52,7 @@ class OfTypesTest(cloud.Case):
     def begin(self, *types, **others):
         self.cinder = self.cloud([record('u', volume_type='gold')],
                                  types=types, **others)
-        return self.balancer.executor.begin(self.MOVE, 'p')
+        return self.balancer.carrier.executor.begin(self.MOVE, 'p')
 
     def test_a_type_that_forbids_moves_since(self):
         found = self.begin(Type('gold', {'serifos:balance': 'false'}))

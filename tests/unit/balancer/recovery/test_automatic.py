@@ -32,7 +32,7 @@ class Case(test_attached.Case):
                 meanwhile()
             return pause(seconds)
         self.pause = paused
-        outcome, = self.balancer.carry_out([self.move], 'p')
+        outcome, = self.balancer.carrier.carry_out([self.move], 'p')
         self.pause = pause
         self.assertEqual('timeout', outcome.result)
         self.cinder.faults.clear()
@@ -238,7 +238,7 @@ class InUseTest(Case):
             if not next(proofs):
                 raise errors.NotLeading('Killed.')
         self.now += 300
-        balancer = dataclasses.replace(self.balancer, prove=prove)
+        balancer = self.made(prove=prove)
         self.assertRaises(errors.NotLeading, balancer.round)
         self.rounds(6)
         self.assertEqual((), journal.open_recoveries(self.entries()))
@@ -253,9 +253,10 @@ class InUseTest(Case):
             if not next(proofs):
                 raise errors.NotLeading('Killed.')
         self.now += 130
-        found = self.balancer.diagnose(volume)
-        self.assertRaises(errors.NotLeading, dataclasses.replace(
-            self.balancer, prove=prove).recover, found)
+        found = self.diagnose(volume)
+        self.assertRaises(
+            errors.NotLeading, self.made(prove=prove).carrier.recover,
+            found)
         self.rounds(6)
         self.assertEqual(['begun'], self.recoveries())
         self.assertIn('a person has begun it', self.log.output)

@@ -21,29 +21,29 @@ class DiagnosisTest(cloud.Case):
 
     def test_a_young_one_may_still_run(self):
         self.forget()
-        found = self.balancer.diagnose('u')
+        found = self.diagnose('u')
         self.assertFalse(found.forgotten)
         self.assertIn('it last changed', found.why)
 
     def test_a_quiet_one_is_forgotten(self):
         self.forget()
         self.now += 900
-        found = self.balancer.diagnose('u')
+        found = self.diagnose('u')
         self.assertTrue(found.forgotten)
         self.assertIn('serifos-balancer recover u', found.sentence())
 
     def test_a_source_that_started_since_has_forgotten_at_once(self):
         self.forget()
         self.cinder.started[A] = self.now
-        self.assertTrue(self.balancer.diagnose('u').forgotten)
+        self.assertTrue(self.diagnose('u').forgotten)
         self.cinder.started[A] = cloud.NOW - 1
-        self.assertFalse(self.balancer.diagnose('u').forgotten)
+        self.assertFalse(self.diagnose('u').forgotten)
 
     def test_not_while_a_service_is_down(self):
         self.forget()
         self.now += 9000
         self.cinder.serve(B, up=False)
-        found = self.balancer.diagnose('u')
+        found = self.diagnose('u')
         self.assertFalse(found.forgotten)
         self.assertIn(f'the service of {B} is not up', found.why)
 
@@ -51,18 +51,18 @@ class DiagnosisTest(cloud.Case):
         self.forget()
         self.now += 9000
         self.cinder.unseen = {B: 'gone'}
-        self.assertFalse(self.balancer.diagnose('u').forgotten)
+        self.assertFalse(self.diagnose('u').forgotten)
 
     def test_not_while_the_copy_writes(self):
         self.forget()
         self.now += 9000
         self.cinder.workloads['copy-at-b@ssd#ssd-of-u'] = cloud.busy(1024)
-        found = self.balancer.diagnose('u')
+        found = self.diagnose('u')
         self.assertIn('quiet for 0 s only', found.why)
 
     def test_a_volume_at_rest_is_not_recovered(self):
         error = self.assertRaises(
-            errors.InputError, self.balancer.diagnose, 'v')
+            errors.InputError, self.diagnose, 'v')
         self.assertIn('not being migrated', str(error))
 
     def leave_old_copy(self, **changes):
@@ -78,14 +78,14 @@ class DiagnosisTest(cloud.Case):
         # The source died between the end of the copy and the deletion.
         self.leave_old_copy()
         self.cinder.started[A] = self.cinder.started[B] = self.now + 1
-        self.assertIn('it last changed', self.balancer.diagnose('u').why)
+        self.assertIn('it last changed', self.diagnose('u').why)
         self.now += 900
-        found = self.balancer.diagnose('u')
+        found = self.diagnose('u')
         self.assertIn(f'The old copy of volume u was left on {A}',
                       found.sentence())
         self.assertIsNone(self.balancer.round())
         self.assertIn('serifos-balancer recover u', self.log.output)
-        self.balancer.recover(found)
+        self.recover(found)
         self.assertEqual({'u': B, 'v': A}, self.homes())
         self.assertEqual('success', self.cinder.volume('u').migration_status)
         self.assertIsNotNone(self.balancer.round())
@@ -95,7 +95,7 @@ class DiagnosisTest(cloud.Case):
         self.cinder.workloads['t'] = cloud.busy(1024)
         self.cinder.started[A] = self.now + 1
         self.now += 9000
-        self.assertIn('quiet for 0 s only', self.balancer.diagnose('u').why)
+        self.assertIn('quiet for 0 s only', self.diagnose('u').why)
 
     def test_an_attachment_that_names_the_old_copy(self):
         # The source died before the very last that completing consists of.
@@ -103,19 +103,19 @@ class DiagnosisTest(cloud.Case):
         self.cinder.change('u', status='in-use')
         self.cinder.workloads['u'] = cloud.busy(64)
         self.now += 60
-        self.assertFalse(self.balancer.diagnose('u').over)
+        self.assertFalse(self.diagnose('u').over)
         self.now += 90
-        found = self.balancer.diagnose('u')
+        found = self.diagnose('u')
         self.assertTrue(found.broken)
         self.assertIn(
             "UPDATE volume_attachment SET volume_id = 'u' WHERE volume_id = "
             "'t' AND deleted = 0;", found.sentence())
-        self.assertRaises(errors.InputError, self.balancer.recover, found)
+        self.assertRaises(errors.InputError, self.recover, found)
         self.cinder.change('u', attachments=('s',))
         self.cinder.change('t', attachments=())
         self.now += 900
         self.assertIn('The old copy of volume u was left',
-                      self.balancer.diagnose('u').sentence())
+                      self.diagnose('u').sentence())
 
     @ddt.data(
         # The records were being swapped, and the volume had no new name.
@@ -138,10 +138,10 @@ class DiagnosisTest(cloud.Case):
         self.cinder.lists = False
         self.now += 9000
         self.cinder.started[A] = self.now
-        found = self.balancer.diagnose('u')
+        found = self.diagnose('u')
         self.assertTrue(found.broken, found.sentence())
         self.assertIn('could delete the data', found.sentence())
-        self.assertRaises(errors.InputError, self.balancer.recover, found)
+        self.assertRaises(errors.InputError, self.recover, found)
         self.assertEqual({'u', 't'}, set(self.homes()))
         self.balancer.round()
         self.assertIn('could delete the data', self.log.output)
@@ -153,9 +153,9 @@ class DiagnosisTest(cloud.Case):
              record('t', B, migration_status='target:u')], {})
         self.cinder.lists = False
         self.cinder.started[A] = self.now
-        self.assertTrue(self.balancer.diagnose('u').forgotten)
+        self.assertTrue(self.diagnose('u').forgotten)
         self.cinder.unseen = {A: 'gone'}
-        found = self.balancer.diagnose('u')
+        found = self.diagnose('u')
         self.assertTrue(found.broken)
         self.assertIn(f'does not see volume-u on {A}', found.sentence())
 
@@ -172,15 +172,15 @@ class DiagnosisTest(cloud.Case):
         self.attached()
         self.cinder.workloads['t'] = cloud.busy(1024)
         self.cinder.started[A] = self.now
-        found = self.balancer.diagnose('u')
+        found = self.diagnose('u')
         self.assertFalse(found.over)
         self.assertIn(f'on {B} is known to be quiet for 0 s', found.why)
 
     def test_of_a_volume_in_use_the_copy_has_to_be_quiet(self):
         self.attached()
-        found = self.balancer.diagnose('u')
+        found = self.diagnose('u')
         self.assertTrue(found.forgotten, found.sentence())
-        self.balancer.recover(found)
+        self.recover(found)
         self.assertEqual(('in-use', None), (
             self.cinder.volume('u').status,
             self.cinder.volume('u').migration_status))
@@ -194,17 +194,17 @@ class DiagnosisTest(cloud.Case):
     def test_an_attached_copy_is_never_deleted(self, half):
         self.attached(half)
         self.cinder.started[A] = self.now
-        found = self.balancer.diagnose('u')
+        found = self.diagnose('u')
         self.assertFalse(found.forgotten, found.sentence())
-        self.assertRaises(errors.InputError, self.balancer.recover, found)
+        self.assertRaises(errors.InputError, self.recover, found)
         self.assertIsNotNone(self.cinder.volume('t'))
 
     def test_a_copy_that_was_attached_meanwhile_is_spared(self):
         self.attached()
-        found = self.balancer.diagnose('u')
+        found = self.diagnose('u')
         self.cinder.change('t', attachments=('s',), status='in-use')
         error = self.assertRaises(
-            errors.InputError, self.balancer.recover, found)
+            errors.InputError, self.recover, found)
         self.assertIn('no longer an idle copy', str(error))
         self.assertEqual('target:u', self.cinder.volume('t').migration_status)
         self.assertEqual('migrating',
@@ -212,15 +212,15 @@ class DiagnosisTest(cloud.Case):
 
     def test_what_was_completed_in_use_is_not_recovered(self):
         self.attached(migration_status='completing')
-        self.assertIn('on either host', self.balancer.diagnose('u').why)
-        self.assertTrue(self.balancer.diagnose('u').broken)
+        self.assertIn('on either host', self.diagnose('u').why)
+        self.assertTrue(self.diagnose('u').broken)
 
     @ddt.data(((), 'available'), (('s',), 'in-use'))
     @ddt.unpack
     def test_a_retype_ends_in_the_status_it_had(self, attachments, status):
         self.attached(status='retyping', attachments=attachments)
         self.cinder.workloads.clear()
-        self.balancer.recover(self.balancer.diagnose('u'))
+        self.recover(self.diagnose('u'))
         self.assertEqual(status, self.cinder.volume('u').status)
 
     @ddt.data(30.0, 600.0, 3600.0)
@@ -228,13 +228,13 @@ class DiagnosisTest(cloud.Case):
         self.set(window_s=window_s)
         self.forget()
         self.now += 900
-        self.assertTrue(self.balancer.diagnose('u').forgotten)
+        self.assertTrue(self.diagnose('u').forgotten)
 
     def test_recovered_it_is_as_before(self):
         self.forget()
         self.now += 900
         balancer = self.balancer
-        balancer.recover(balancer.diagnose('u'))
+        balancer.carrier.recover(balancer.observer.diagnose('u'))
         found = self.cinder.volume('u')
         self.assertEqual((A, 'available', None),
                          (found.pool, found.status, found.migration_status))
@@ -251,12 +251,12 @@ class DiagnosisTest(cloud.Case):
         self.stop_after = None
         self.now += 960
         self.cinder.workloads.pop('u')
-        self.balancer.recover(self.balancer.diagnose('u'))
+        self.recover(self.diagnose('u'))
         self.assertEqual(['outcome', 'back-off', 'pause'], self.kinds()[-3:])
         self.assertEqual('recovered', self.entries()[-3].facts['result'])
         self.cinder.workloads['u'] = cloud.busy(64)
         self.assertIn('a migration of it failed', str(
-            self.balancer.observe().cluster.volume('u').movable))
+            self.balancer.observer.observe().cluster.volume('u').movable))
 
     def test_a_copy_that_was_left_behind_is_deleted(self):
         # Cinder gave up, and its word to delete the copy got lost.
@@ -265,21 +265,22 @@ class DiagnosisTest(cloud.Case):
              record('t', B, migration_status='target:u',
                     created_at=cloud.NOW)])
         self.assertIsNotNone(self.balancer.round())
-        error = self.assertRaises(errors.InputError, self.balancer.recover,
-                                  self.balancer.diagnose('u'))
+        error = self.assertRaises(errors.InputError, self.recover,
+                                  self.diagnose('u'))
         self.assertIn('it last changed', str(error))
         self.now += 900
-        found = self.balancer.diagnose('u')
+        found = self.diagnose('u')
         self.assertIn(f'The half-made copy of volume u was left on {B}',
                       found.sentence())
-        self.balancer.recover(found)
+        self.recover(found)
         self.assertEqual({'u', 'v'}, set(self.homes()))
 
     def test_a_running_one_is_not_recovered(self):
         self.forget()
         balancer = self.balancer
         error = self.assertRaises(
-            errors.InputError, balancer.recover, balancer.diagnose('u'))
+            errors.InputError, balancer.carrier.recover,
+            balancer.observer.diagnose('u'))
         self.assertIn('may still run', str(error))
         self.assertEqual('migrating',
                          self.cinder.volume('u').migration_status)

@@ -47,11 +47,11 @@ class EncryptedTest(test_recover.Case):
     def test_a_copy_is_not_deleted_with_the_key(self, fault):
         self.break_off(fault)
         self.now += 9000
-        found = self.balancer.diagnose('u')
+        found = self.diagnose('u')
         self.assertFalse(found.forgotten)
         self.assertIn('names the encryption key of the volume', found.why)
         error = self.assertRaises(
-            errors.InputError, self.balancer.recover, found)
+            errors.InputError, self.recover, found)
         self.assertIn('UPDATE volumes SET encryption_key_id = NULL',
                       str(error))
         self.assertEqual([], self.cinder.keys_deleted)
@@ -62,7 +62,7 @@ class EncryptedTest(test_recover.Case):
             self.assertIn(f"'{half}'", found.why)
             self.cinder.change(half, encrypted=False)
         self.now += 9000
-        self.recover()
+        self.recovered()
         self.assertEqual({'u', 'v', 'w'}, set(self.homes()))
         self.assertTrue(self.cinder.volume('u').encrypted)
         self.assertEqual([], self.cinder.keys_deleted)
@@ -70,13 +70,13 @@ class EncryptedTest(test_recover.Case):
     def test_nothing_is_deleted_where_the_key_is_back_meanwhile(self):
         self.break_off('killed')
         self.now += 9000
-        half, = self.balancer.diagnose('u').halves
+        half, = self.diagnose('u').halves
         self.cinder.change(half.id, encrypted=False)
         self.now += 9000
-        found = self.balancer.diagnose('u')
+        found = self.diagnose('u')
         self.assertTrue(found.forgotten, found.sentence())
         self.cinder.change(half.id, encrypted=True)
-        self.assertRaises(errors.InputError, self.balancer.recover, found)
+        self.assertRaises(errors.InputError, self.recover, found)
         self.assertEqual([], self.cinder.keys_deleted)
 
 

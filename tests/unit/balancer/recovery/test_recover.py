@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Recovery of volumes whose migration Cinder has forgotten."""
 
-import dataclasses
-
 import ddt
 
 from serifos import errors
@@ -30,11 +28,10 @@ class Case(cloud.Case):
         self.cinder.workloads.pop('u')
         self.now += 900
 
-    def recover(self):
-        balancer = self.balancer
-        found = balancer.diagnose('u')
+    def recovered(self):
+        found = self.diagnose('u')
         self.assertTrue(found.forgotten, found.sentence())
-        balancer.recover(found)
+        self.recover(found)
         return found
 
     def lvs(self):
@@ -56,7 +53,7 @@ class CompletingTest(Case):
     def test_before_the_copy_is_renamed(self):
         self.break_off('not renamed')
         self.assertEqual({('a', U), ('b', f'volume-{T}')}, self.lvs())
-        found = self.recover()
+        found = self.recovered()
         self.assert_at_rest(A)
         self.assertEqual({('a', U)}, self.lvs())
         self.assertEqual((), found.orphans)
@@ -67,7 +64,7 @@ class CompletingTest(Case):
         self.assertEqual({('a', U), ('b', U)}, self.lvs())
         self.assertIsNone(self.balancer.round())
         self.assertIn('serifos-balancer recover u', self.log.output)
-        found = self.recover()
+        found = self.recovered()
         # Both are the data: neither goes, and the operator learns of one.
         self.assert_at_rest(A)
         self.assertEqual({('a', U), ('b', U)}, self.lvs())
@@ -86,48 +83,49 @@ class CompletingTest(Case):
         def prove():
             if not next(proofs):
                 raise errors.NotLeading('Killed.')
-        found = self.balancer.diagnose('u')
-        self.assertRaises(errors.NotLeading, dataclasses.replace(
-            self.balancer, prove=prove).recover, found)
+        found = self.diagnose('u')
+        self.assertRaises(
+            errors.NotLeading, self.made(prove=prove).carrier.recover,
+            found)
         left = self.cinder.volume(T)
         self.assertEqual(('error', None), (left.status,
                                            left.migration_status))
 
-        self.balancer.observe()
+        self.balancer.observer.observe()
         cluster = documents.read_cluster(self.settings.cluster_file)
         self.assertNotIn(T, {volume.id for volume in cluster.volumes})
         self.now += 900
         self.assertIn('serifos-balancer recover u',
-                      self.balancer.diagnose('u').sentence())
-        found = self.recover()
+                      self.diagnose('u').sentence())
+        found = self.recovered()
         self.assert_at_rest(B if fault == 'half swapped' else A)
         self.assertEqual((), journal.open_recoveries(self.entries()))
 
     def test_the_copy_gets_its_name_back_first(self):
         self.break_off('renamed')
         self.cinder.rename_lv((B, U), (B, f'volume-{T}'))
-        self.assertEqual((), self.recover().orphans)
+        self.assertEqual((), self.recovered().orphans)
         self.assert_at_rest(A)
         self.assertEqual({('a', U)}, self.lvs())
 
     def test_the_volume_names_what_is_not_there(self):
         self.break_off('not renamable')
-        found = self.balancer.diagnose('u')
+        found = self.diagnose('u')
         self.assertTrue(found.broken)
         self.assertIn(f'run on a: lvrename vg-a volume-u volume-{T} ',
                       found.why.replace('Run', 'run'))
-        self.assertRaises(errors.InputError, self.balancer.recover, found)
+        self.assertRaises(errors.InputError, self.recover, found)
         self.balancer.round()
         self.assertIn('broke off while Cinder completed it', self.log.output)
         self.cinder.rename_lv((A, U), (A, f'volume-{T}'))
-        self.recover()
+        self.recovered()
         self.assert_at_rest(A)
         self.assertEqual({('a', f'volume-{T}')}, self.lvs())
 
     def test_half_swapped(self):
         self.break_off('half swapped')
         self.assertEqual(B, self.cinder.volume('u').pool)
-        self.recover()
+        self.recovered()
         self.assert_at_rest(B)
         self.assertEqual({('a', U), ('b', U)}, self.lvs())
         self.assertIn('run on a: lvrename vg-a volume-u left-volume-u',
@@ -138,52 +136,52 @@ class CompletingTest(Case):
             [record('u', B, name_id='t'),
              record('t', B, migration_status='target:u')], {})
         self.now += 900
-        self.balancer.recover(self.balancer.diagnose('u'))
+        self.recover(self.diagnose('u'))
         self.assertEqual({'u'}, set(self.homes()))
         self.assertIn((B, 'volume-t'), self.cinder.lvs)
 
     def test_without_any_data_nothing_is_touched(self):
         self.break_off('renamed')
         self.cinder.lvs -= {(A, U)}
-        found = self.balancer.diagnose('u')
+        found = self.diagnose('u')
         self.assertTrue(found.broken)
         self.assertIn('these are there: volume-u on b@ssd#ssd', found.why)
-        self.assertRaises(errors.InputError, self.balancer.recover, found)
+        self.assertRaises(errors.InputError, self.recover, found)
         self.assertEqual('completing',
                          self.cinder.volume('u').migration_status)
 
     def test_data_that_goes_between_diagnosis_and_recovery(self):
         self.break_off('not renamed')
-        found = self.balancer.diagnose('u')
+        found = self.diagnose('u')
         self.cinder.lvs -= {(A, U)}
         error = self.assertRaises(
-            errors.InputError, self.balancer.recover, found)
+            errors.InputError, self.recover, found)
         self.assertIn(f'volume-u is no longer on {A}', str(error))
         self.assertIn((B, f'volume-{T}'), self.cinder.lvs)
         self.assertEqual((), journal.open_recoveries(self.entries()))
 
     def test_a_copy_that_is_used_between_diagnosis_and_recovery(self):
         self.break_off('not renamed')
-        found = self.balancer.diagnose('u')
+        found = self.diagnose('u')
         self.cinder.change(T, status='in-use', attachments=('s',))
         error = self.assertRaises(
-            errors.InputError, self.balancer.recover, found)
+            errors.InputError, self.recover, found)
         self.assertIn('no longer an idle copy', str(error))
         self.assertEqual((), journal.open_recoveries(self.entries()))
 
     def test_a_volume_that_went_on_between_diagnosis_and_recovery(self):
         self.break_off('not renamed')
-        found = self.balancer.diagnose('u')
+        found = self.diagnose('u')
         self.cinder.change('u', pool=B, migration_status='success')
-        self.assertRaises(errors.InputError, self.balancer.recover, found)
+        self.assertRaises(errors.InputError, self.recover, found)
         self.assertIn((B, f'volume-{T}'), self.cinder.lvs)
 
     def test_not_while_it_may_still_be_completed(self):
         self.break_off('renamed')
         self.now -= 100
-        self.assertFalse(self.balancer.diagnose('u').over)
+        self.assertFalse(self.diagnose('u').over)
         self.cinder.started[A] = self.now - 1
-        self.assertTrue(self.balancer.diagnose('u').forgotten)
+        self.assertTrue(self.diagnose('u').forgotten)
 
     def test_not_while_cinder_does_not_list_what_is_there(self):
         self.break_off('renamed')
@@ -194,10 +192,8 @@ class CompletingTest(Case):
 
             def logical_volumes(_, pool):
                 raise errors.CloudError('Cinder reports an error.')
-        balancer = cloud.rounds.Balancer(
-            Deaf(), self.cinder, self.balancer.journal, self.plans,
-            self.settings, lambda: self.now, self.pause)
-        found = balancer.diagnose('u')
+        balancer = self.made(cinder=Deaf())
+        found = balancer.observer.diagnose('u')
         self.assertFalse(found.over)
         self.assertIn('does not list the logical volumes of', found.why)
 
@@ -217,17 +213,17 @@ class ClockTest(Case):
         self.writing()
         self.cinder.workloads.pop(T)
         self.cinder.started[A] = self.now + 3600
-        found = self.balancer.diagnose('u')
+        found = self.diagnose('u')
         self.assertFalse(found.over, found.sentence())
         error = self.assertRaises(
-            errors.InputError, self.balancer.recover, found)
+            errors.InputError, self.recover, found)
         self.assertIn('may still run', str(error))
         self.assertIn(T, self.homes())
 
     def test_a_boot_by_a_clock_that_was_set(self):
         self.writing()
         self.cinder.started[A] = self.now - 1
-        self.assertFalse(self.balancer.diagnose('u').over)
+        self.assertFalse(self.diagnose('u').over)
 
     @ddt.data(A, B)
     def test_a_service_whose_clock_is_another(self, pool):
@@ -236,18 +232,18 @@ class ClockTest(Case):
         self.now += 9000
         for ahead_s, words in ((3600, 'after now'), (-3600, 'before now')):
             self.cinder.serve(pool, updated_at=self.now + ahead_s)
-            found = self.balancer.diagnose('u')
+            found = self.diagnose('u')
             self.assertFalse(found.over)
             self.assertIn(words, found.why)
         self.cinder.serve(pool, updated_at=self.now)
-        self.assertTrue(self.balancer.diagnose('u').over)
+        self.assertTrue(self.diagnose('u').over)
 
     def test_a_volume_that_was_changed_in_the_future(self):
         self.writing()
         self.cinder.workloads.pop(T)
         self.cinder.change('u', updated_at=self.now + 3600)
         self.assertIn('after now by the clock here',
-                      self.balancer.diagnose('u').why)
+                      self.diagnose('u').why)
 
 
 class InventoryTest(Case):
@@ -258,5 +254,5 @@ class InventoryTest(Case):
                             model='flat') for name in (A, B)}
         self.break_off('renamed')
         self.cinder.lists = False
-        found = self.balancer.diagnose('u')
+        found = self.diagnose('u')
         self.assertTrue(found.forgotten, found.sentence())

@@ -42,7 +42,7 @@ class Case(test_attached.Case):
         self.nova.do('s', 'swap_volume', self.now)
 
     def found(self, disk=None, keep=False):
-        return self.balancer.diagnose('u', disk, keep)
+        return self.diagnose('u', disk, keep)
 
     def stuck(self):
         """Its time is over."""
@@ -53,7 +53,7 @@ class Case(test_attached.Case):
 
     def assert_refused(self, found):
         self.assertFalse(found.forgotten, found.sentence())
-        self.assertRaises(errors.InputError, self.balancer.recover, found)
+        self.assertRaises(errors.InputError, self.recover, found)
         self.assertEqual('migrating',
                          self.cinder.volume('u').migration_status)
         self.assertIn((B, f'volume-{COPY}'), self.cinder.lvs)
@@ -61,7 +61,7 @@ class Case(test_attached.Case):
     def assert_recovered(self, found, copy=None, status='in-use'):
         """The volume is at rest, its copy gone, or of that status."""
         self.assertTrue(found.forgotten, found.sentence())
-        self.balancer.recover(found)
+        self.recover(found)
         volume, left = self.cinder.volume('u'), self.cinder.volume(COPY)
         self.assertEqual((A, status, None), (
             volume.pool, volume.status, volume.migration_status))
@@ -410,7 +410,7 @@ class KilledTest(Case):
         with mock.patch.object(recover, '_as_before',
                                side_effect=errors.CloudError('Changed.')):
             self.assertRaises(
-                errors.CloudError, self.balancer.recover, found)
+                errors.CloudError, self.recover, found)
         self.assertEqual('available', self.cinder.volume(COPY).status)
         self.cinder.change(COPY, status='error')
         self.now += 3000
@@ -427,8 +427,9 @@ class KilledTest(Case):
         def prove():
             if not next(proofs):
                 raise errors.NotLeading('Killed.')
-        self.assertRaises(errors.NotLeading, dataclasses.replace(
-            self.balancer, prove=prove).recover, self.found(OWN))
+        self.assertRaises(
+            errors.NotLeading, self.made(prove=prove).carrier.recover,
+            self.found(OWN))
         self.now += 1000
         self.assert_recovered(self.found(keep=True), 'available')
 
@@ -452,8 +453,9 @@ class KilledTest(Case):
         def prove():
             if not next(proofs):
                 raise errors.NotLeading('Killed.')
-        self.assertRaises(errors.NotLeading, dataclasses.replace(
-            self.balancer, prove=prove).recover, self.found(keep=True))
+        self.assertRaises(
+            errors.NotLeading, self.made(prove=prove).carrier.recover,
+            self.found(keep=True))
         self.assertIsNone(self.cinder.volume('u').migration_status)
         self.now += 1000
         self.assert_recovered(self.found(), 'available')
@@ -496,7 +498,7 @@ class KilledTest(Case):
         self.now += 40
         found = self.found(OWN)
         self.cinder.swaps.clear()
-        self.assertRaises(errors.InputError, self.balancer.recover, found)
+        self.assertRaises(errors.InputError, self.recover, found)
         self.assertIsNotNone(self.cinder.volume(COPY))
         self.assertEqual((), journal.open_recoveries(self.entries()))
 
@@ -512,8 +514,9 @@ class KilledTest(Case):
         def prove():
             if not next(proofs):
                 raise errors.NotLeading('Killed.')
-        self.assertRaises(errors.NotLeading, dataclasses.replace(
-            self.balancer, prove=prove).recover, self.found(disk))
+        self.assertRaises(
+            errors.NotLeading, self.made(prove=prove).carrier.recover,
+            self.found(disk))
         self.now += 1000
         self.assert_recovered(self.found(), copy)
 
@@ -590,7 +593,7 @@ class MovedTest(Case):
         self.now += 1000
         found = self.found()
         self.cinder.complete('u', COPY)
-        self.assertRaises(errors.InputError, self.balancer.recover, found)
+        self.assertRaises(errors.InputError, self.recover, found)
         self.assertEqual(COPY, self.cinder.volume('u').lv_id)
 
     def test_its_logical_volume_is_not_there(self):
@@ -601,14 +604,14 @@ class MovedTest(Case):
         found = self.found()
         self.assertTrue(found.broken)
         self.assertIn(f'there is no volume-{COPY} on {B}', found.sentence())
-        self.assertRaises(errors.InputError, self.balancer.recover, found)
+        self.assertRaises(errors.InputError, self.recover, found)
 
     def assert_completed(self, found):
         """Cinder has made the copy the volume, and deleted the former."""
         self.assertTrue(found.forgotten, found.sentence())
         self.assertIn('asked to complete', '\n'.join(found.plan()))
         servers = [each.server_id for each in self.cinder.attachments_of(COPY)]
-        self.balancer.recover(found)
+        self.recover(found)
         volume = self.cinder.volume('u')
         self.assertEqual((B, COPY, 'in-use', 'success', ('s',)), (
             volume.pool, volume.lv_id, volume.status,
@@ -620,7 +623,7 @@ class MovedTest(Case):
         self.assertEqual([], [name for pool, name in self.cinder.lvs
                               if pool == A])
         self.assertEqual((), journal.open_recoveries(self.entries()))
-        self.assertEqual([], [each for each in self.balancer.observe(
+        self.assertEqual([], [each for each in self.balancer.observer.observe(
             ).diagnoses if each.record.id == 'u'])
 
     def completing(self, record, copy):
@@ -657,7 +660,7 @@ class MovedTest(Case):
             found = self.found(disk)
             self.assertTrue(found.stuck and found.moved)
             self.assertRaises(
-                errors.InputError, self.balancer.recover, found)
+                errors.InputError, self.recover, found)
             self.assertIn((B, f'volume-{COPY}'), self.cinder.lvs)
 
 
@@ -701,7 +704,7 @@ class NotBegunTest(Case):
         (name, its), = self.cinder.swaps.items()
         self.cinder.swaps[name] = dataclasses.replace(its, status='attaching')
         error = self.assertRaises(
-            errors.InputError, self.balancer.recover, found)
+            errors.InputError, self.recover, found)
         self.assertIn('nothing was done', str(error))
         self.cinder.swaps.clear()
         self.now += 1000
