@@ -19,8 +19,8 @@ from serifos.cloud import api_errors
 from serifos.cloud import client as volumes
 from serifos.cloud import extra_specs
 from serifos.cmd.balancer import adapters as balancer_sources
+from serifos.cmd import cinder_conf
 from serifos.cmd.model import design_options
-from serifos.cmd.status import cinder_conf
 from serifos import conf
 from serifos.design import design
 from serifos.design import full

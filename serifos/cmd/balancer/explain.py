@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from typing import Any
 
 from cliff import command
@@ -12,13 +13,18 @@ from serifos.balancer import planning
 from serifos.cmd import app
 from serifos.cmd.balancer import adapters
 from serifos.cmd.balancer import judging
-from serifos.cmd import lookup
 from serifos.cmd import options
 from serifos.cmd import output
+from serifos import errors
+from serifos.facts.cluster import Cluster
 from serifos.facts.cluster import Pool
 from serifos.facts.cluster import Volume
+from serifos.facts import names
 from serifos.plan.outlook import explaining
 from serifos.report import explanation
+from serifos.report import wording
+
+_PREFIX, _SHOWN = 4, 5
 
 
 class Explain(app.Fails, command.Command):
@@ -45,7 +51,7 @@ class Explain(app.Fails, command.Command):
         conf = self.app.conf
         output.refuse_unwritable(parsed_args, 'explanation')
         cluster = adapters.cluster(conf, parsed_args.cluster)
-        found = lookup.found(cluster, parsed_args.name)
+        found = find(cluster, parsed_args.name)
         directory = adapters.models_dir(conf, parsed_args.models)
         models = planning.models(cluster, directory, self.say,
                                  adapters.limits_of(conf).hot_by)
@@ -81,3 +87,52 @@ def _document(found: Pool | Volume,
     return explanation.pool_document(seen, found.name,
                                      explaining.heat(state, found.name),
                                      explaining.parts(state, found.name))
+
+
+def find(cluster: Cluster, said: str) -> Pool | Volume:
+    """The pool or volume that is meant.
+
+    A pool by its name, its backend or host where these have no other, as
+    tables have it, or else by what only its name begins with up to a ``.``,
+    ``@`` or ``#``; a volume by its id, its name, what tables call it, or four
+    or more characters that its id, else only its name begins with.
+
+    :raises InputError: where there is none, or several
+    """
+    pools = {pool.name for pool in cluster.pools}
+    if said in pools:
+        return cluster.pool(said)
+    meant = [name for name in sorted(pools) if said in names.forms(name)]
+    meant = meant if len(meant) == 1 else [
+        name for name, shown in wording.pools(pools).items() if said == shown]
+    if len(meant) == 1:
+        return cluster.pool(meant[0])
+    shown_as = wording.volumes(cluster)
+    for fits in (lambda v: v.id == said, lambda v: v.name == said,
+                 lambda v: shown_as[v.id] == said,
+                 lambda v: len(said) >= _PREFIX and v.id.startswith(said),
+                 lambda v: len(said) >= _PREFIX and (
+                     v.name or '').startswith(said)):
+        volumes = [volume for volume in cluster.volumes if fits(volume)]
+        if len(volumes) == 1:
+            return volumes[0]
+        if volumes:
+            raise _several('volumes', 'ids', said, [
+                volume.id for volume in volumes])
+    begin = [name for name in sorted(pools)
+             if name.startswith(tuple(f'{said}{end}' for end in '.@#'))]
+    if len(begin) == 1:
+        return cluster.pool(begin[0])
+    if begin:
+        raise _several('pools', 'names', said, begin)
+    raise errors.InputError(
+        f'The cluster has no pool and no volume {errors.one_line(said)}.')
+
+
+def _several(what: str, called: str, said: str,
+             names: Sequence[str]) -> errors.InputError:
+    more = len(names) - _SHOWN
+    return errors.InputError(
+        f'{len(names)} {what} are called {errors.one_line(said)}; give one of '
+        f'their {called}: {", ".join(names[:_SHOWN])}'
+        + (f' and {more} more' if more > 0 else '') + '.')

@@ -1,30 +1,55 @@
 # SPDX-License-Identifier: Apache-2.0
-"""serifos-balancer history, recover, reapply and resume."""
+"""serifos-balancer history: migrations, and what volumes and pools did."""
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
 import time
+from typing import Any
 
+import numpy as np
+
+from serifos.balancer.achieved import moves as followed
 from serifos.balancer import join
 from serifos.balancer.moving import changes
-from serifos.balancer import requests
+from serifos.balancer.standing import of_plans
 from serifos.cmd.balancer import adapters
 from serifos.cmd.balancer import histories
-from serifos.cmd.balancer import history_file
-from serifos.cmd.balancer import migrations
-from serifos.cmd.balancer import pools
-from serifos.cmd.balancer import series
-from serifos.cmd.balancer import spans
 from serifos.cmd.balancer import verb
 from serifos.cmd import output
 from serifos.database.history import store
 from serifos import errors
 from serifos.facts import activity
+from serifos.facts import fields
 from serifos.facts import history
+from serifos.facts.inventory import Inventory
 from serifos.facts import journal
 from serifos.facts import pool_errors
-from serifos.plan import eligibility
+from serifos.facts import times
+from serifos.files import atomic
+from serifos.files import history_csv
+from serifos.report import table
+
+_MOST_DAYS, _MOST_SLOTS = 3660, 100_000
+
+_ACTIVITIES = ('read_iops', 'write_iops', 'read_kib_s', 'write_kib_s',
+               'latency_us', 'outstanding')
+"""Of :class:`.facts.history.Series`, in the order in which they are shown."""
+
+_HEADER = ('slot', 'seen', 'reads/s', 'writes/s', 'KiB read/s',
+           'KiB written/s', 'ms', 'outstanding')
+
+_AT_ONCE = 1_000_000
+"""Slots of volumes that are read at once."""
+
+_POOL_COLUMNS = 'pool', 'drifting', 'hours'
+"""Of the values of a pool's document."""
+
+_OUTSIDE = {1: 'above', -1: 'below', 0: None}
 
 
 class History(verb.Verb):
@@ -84,7 +109,7 @@ class History(verb.Verb):
                 'activity is shown.')
         past = self.past()
         found = self._activity(past, parsed_args)
-        output.show(parsed_args, series.documents(found),
+        output.show(parsed_args, _documents(found),
                     lambda: f'{_told(found, past)}\n')
 
     def _activity(self, past: history.History,
@@ -93,9 +118,9 @@ class History(verb.Verb):
         step_s = parsed_args.step
         if step_s is None:
             step_s = 3600 if days >= 1 else 300
-        end = spans.end(parsed_args.until)
+        end = _end(parsed_args.until)
         return past.read([self._place(parsed_args.what, past)],
-                         end - spans.seconds(days, step_s), end, step_s)
+                         end - _seconds(days, step_s), end, step_s)
 
     def _write(self, parsed_args: argparse.Namespace) -> None:
         """Writes what all volumes did."""
@@ -106,10 +131,10 @@ class History(verb.Verb):
                 '--pools with it.')
         days = 7.0 if parsed_args.days is None else parsed_args.days
         step_s = 300 if parsed_args.step is None else parsed_args.step
-        seconds = spans.seconds(days, step_s)
+        seconds = _seconds(days, step_s)
         past = self.past()
         inventory = adapters.cinder(self.app.conf).inventory()
-        print(history_file.write(
+        print(_write(
             parsed_args.out, past, inventory, journal.last_moves(
                 self.journal().entries()), seconds, step_s))
 
@@ -120,17 +145,17 @@ class History(verb.Verb):
                 '--pools shows pools by hours; give no --volume and no --step '
                 'with it.')
         days = 1.0 if parsed_args.days is None else parsed_args.days
-        now, seconds = time.time(), spans.seconds(days, pool_errors.HOUR_S)
+        now, seconds = time.time(), _seconds(days, pool_errors.HOUR_S)
         achieved = histories.achieved(self.app.conf)
-        its = pools.read(achieved.kept, now, now - seconds, parsed_args.what)
+        its = _read_pools(achieved.kept, now, now - seconds, parsed_args.what)
         of = 'pools' if parsed_args.what is None else (
             f'pool {parsed_args.what}')
         output.show(
             parsed_args, [pool.document() for pool in its],
-            lambda: f'{pools.text(its, parsed_args.what)}\n' if its else
+            lambda: f'{_pools(its, parsed_args.what)}\n' if its else
             f'Nothing is known of {of} in that time; serifos-balancer run '
             'keeps how far pools are from their models.\n',
-            names=pools.NAMES)
+            names=_POOL_COLUMNS)
 
     def past(self) -> history.History:
         """Where the past is read.
@@ -160,135 +185,225 @@ class History(verb.Verb):
                    if parsed_args.volume in (None, entry.facts.get('volume'))
                    ][-parsed_args.last:]
         output.show(parsed_args, [entry.to_json() for entry in entries],
-                    lambda: f'{migrations.text(entries)}\n',
+                    lambda: f'{_migrations(entries)}\n',
                     names=journal.Entry.names())
 
 
 def _told(found: history.Series, past: history.History) -> str:
     if found.seconds.any():
-        return series.text(found)
+        return _activities(found)
     if isinstance(past, store.Store) and not past.until():
         return (f'Nothing is kept yet in {past.database.name}; '
                 'serifos-balancer run keeps what volumes do.')
     return f'Nothing is known of volume {found.volumes[0]} in that time.'
 
 
-class Recover(verb.Asks):
-    """Recover a volume whose migration Cinder has forgotten.
+def _end(until: str | None) -> float:
+    """The end of what is shown, seconds of the epoch.
 
-    If the source died during the copy, the volume stays in migrating; if it
-    died after the copy, the old copy stays in deleting. The status is reset
-    and the copy deleted, only where none can still be written, which is
-    checked twice. Of a volume in use, whose copy libvirt may still write, the
-    commands for the compute host are printed first.
+    :param until: ISO 8601, None for now
+    :raises InputError: where it is no time
+    """
+    try:
+        return time.time() if until is None else times.parse(until)
+    except ValueError as exc:
+        raise errors.InputError(
+            f'--until {until} {exc}; give one such as 2027-01-15T07:00:00Z.'
+        ) from None
+
+
+def _seconds(days: float, step_s: int) -> float:
+    """The days in seconds.
+
+    :raises InputError: where they cannot be shown in slots of that length
+    """
+    if not 0 < days <= _MOST_DAYS or not (
+            0 < step_s <= 86400 * days <= _MOST_SLOTS * step_s):
+        raise errors.InputError(
+            f'{days:g} days in slots of {step_s} s cannot be shown; '
+            f'give up to {_MOST_DAYS} days and {_MOST_SLOTS} slots, none '
+            'longer than that time.')
+    return 86400 * days
+
+
+def _documents(series: history.Series) -> list[dict[str, Any]]:
+    """A document for each slot of the only volume; unknown is None."""
+    columns = {name: getattr(series, name)[:, 0] for name in _ACTIVITIES}
+    return [{'at': times.text(begin), 'seconds': round(float(seen), 3),
+             **{name: _number(column[slot])
+                for name, column in columns.items()}}
+            for slot, (begin, seen) in enumerate(zip(
+                series.begins, series.seconds[:, 0]))]
+
+
+def _activities(series: history.Series) -> str:
+    """A table with a line a slot; of a run of unseen ones the first."""
+    return table.as_text(table.Table(
+        _HEADER, list(_rows(series)),
+        f'{series.volumes[0]}, slots of {series.step_s} s'))
+
+
+def _rows(series: history.Series) -> Iterator[tuple[object, ...]]:
+    unseen = False
+    for doc in _documents(series):
+        at, seconds, *figures = doc.values()
+        if unseen and not seconds:
+            continue
+        unseen = not seconds
+        yield at, table.percent(min(seconds / series.step_s, 1), '.0f'), *(
+            value / 1e3 if name == 'latency_us' and value is not None
+            else value for name, value in zip(_ACTIVITIES, figures))
+
+
+def _number(value: np.float32) -> float | None:
+    return None if np.isnan(value) else round(float(value), 3)
+
+
+def _write(path: str, past: history.History, inventory: Inventory,
+           moved_at: Mapping[str, float], seconds: float,
+           step_s: int) -> str:
+    """Writes the last seconds in whole slots, without copies of migrations.
+
+    :returns: what the file has, a sentence
+    :raises InputError: where nothing is known, or it cannot be written
+    :raises CloudError: where the past cannot be asked for
+    """
+    atomic.refuse_unwritable(path)
+    places = [place for place in join.places(inventory, moved_at)
+              if inventory.record_by_id[place.volume].target_of is None]
+    sizes = {record.id: record.size_gib for record in inventory.records}
+    end = time.time() // step_s * step_s
+    each = max(1, int(_AT_ONCE * step_s / seconds))
+    text, seen, known, slots = [history_csv.header()], 0, 0, 0
+    for first in range(0, len(places), each):
+        found = past.read(
+            places[first:first + each], end - seconds, end, step_s)
+        text += history_csv.lines(found, sizes)
+        seen += int(found.seconds.any(axis=0).sum())
+        known += int((found.seconds > 0).sum())
+        slots = found.count
+    if not seen:
+        raise errors.InputError(
+            'Nothing is known of any volume in that time, so that '
+            f'{path} is not written.')
+    history_csv.write(path, ''.join(text))
+    return (f'{path} has {seen:,} of {len(places):,} volumes; {known:,} of '
+            f'their {seen * slots:,} slots are known.')
+
+
+def _migrations(entries: Sequence[journal.Entry]) -> str:
+    """A line for each entry."""
+    return '\n'.join(f'{entry.at}  {entry.kind:8}  {_entry(entry)}'
+                     for entry in entries) or 'No migration was requested yet.'
+
+
+def _entry(entry: journal.Entry) -> str:
+    facts = dict(entry.facts)
+    volume = facts.pop('volume', '')
+    if entry.kind == 'request':
+        estimated_s = fields.finite(facts.get('estimated_s'))
+        return (f'{volume}  {facts["source"]} -> {facts["target"]}, '
+                f'{facts["size_gib"]:g} GiB, ' + (
+                    '' if estimated_s is None else
+                    f'estimated {estimated_s:g} s, ')
+                + f'plan {facts["plan"]}')
+    if entry.kind == 'outcome':
+        return ''.join([
+            f'{volume}  {facts["result"]} after {facts["seconds"]:g} s: '
+            f'{facts["reason"]}{_rate(facts)}',
+            *(f'\n    {line}' for line in of_plans.restore(entry))])
+    if entry.kind == 'changed':
+        said = changes.words(changes.read(facts['changes']))
+        return f'{volume}  {said or "as it was before the request"}'
+    if entry.kind == 'achieved':
+        return f'{volume}  {followed.said(facts)}'
+    return '  '.join(filter(None, [volume, ', '.join(
+        f'{name} {value}' for name, value in facts.items() if value)]))
+
+
+def _rate(facts: Mapping[str, Any]) -> str:
+    """How long the copy took, beside the estimate, where that is known."""
+    copied_s, estimated_s, rate = (fields.finite(facts.get(name)) for name in (
+        'copied_s', 'estimated_s', 'mib_per_s'))
+    if copied_s is None or rate is None:
+        return ''
+    return f', copied in {copied_s:g} s' + (
+        '' if estimated_s is None else f', estimated {estimated_s:g} s'
+    ) + f', {rate:g} MiB/s'
+
+
+@dataclasses.dataclass(frozen=True)
+class _Pool:
+    """One pool.
+
+    :param hours: that are shown, the oldest first
+    :param drifting: a clause, None where it does not
     """
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        parser = super().get_parser(prog_name)
-        verb.add_window(parser)
-        parser.add_argument('volume', metavar='VOLUME', help='its id')
-        parser.add_argument(
-            '--disk', metavar='TARGET', help='of a volume in use: the iSCSI '
-            'target that the disk of its server uses, as the commands for '
-            'the compute host print it; where they look at the disk twice, '
-            'as the second look prints it')
-        parser.add_argument(
-            '--keep-copy', action='store_true', help='of a volume in use: do '
-            'not delete its copy, but make it a volume of its own')
-        return parser
+    name: str
+    hours: Sequence[pool_errors.Hour]
+    drifting: str | None
 
-    def take_action(self, parsed_args: argparse.Namespace) -> None:
-        with self.acting(parsed_args.window) as balancer:
-            self.gather(balancer)
-            asked = (parsed_args.volume, parsed_args.disk,
-                     parsed_args.keep_copy)
-            diagnosis = balancer.observer.diagnose(*asked)
-            print(diagnosis.sentence())
-            for line in diagnosis.cure:
-                print(line)
-            if not diagnosis.forgotten:
-                raise errors.InputError('Nothing was done.')
-            for line in diagnosis.plan():
-                print(line)
-            self.confirm(f'Recover {parsed_args.volume}?', parsed_args)
-            with self.gently():
-                balancer.carrier.recover(
-                    balancer.observer.diagnose(*asked))
-            print(f'Volume {parsed_args.volume} is at rest'
-                  + ('.' if diagnosis.kept else
-                     ', and Cinder knows of no copy of it.'))
-            for orphan in diagnosis.orphans:
-                print(orphan.after())
+    def document(self) -> dict[str, Any]:
+        return {'pool': self.name,
+                'drifting': self.drifting, 'hours': [
+                    {'at': times.text(hour.begin), 'rounds': hour.rounds,
+                     'latency_us': round(hour.mean_seen_us, 1),
+                     'predicted_us': round(hour.mean_predicted_us, 1),
+                     'error': round(_error(hour), 4),
+                     'outside': _OUTSIDE[hour.far]} for hour in self.hours]}
+
+    def row(self) -> tuple[object, ...]:
+        return (self.name, len(self.hours),
+                *_figures(pool_errors.together(self.hours)),
+                sum(hour.far != 0 for hour in self.hours), self.drifting)
 
 
-class Reapply(verb.Asks):
-    """Make changes of a volume again that Cinder undid in a migration.
+def _read_pools(kept: pool_errors.PoolErrors, now: float, begin: float,
+                name: str | None) -> list[_Pool]:
+    """The pools that were seen.
 
-    Cinder undoes what the tenant of a volume in use changes as it is copied.
-    Name, description and metadata are set as they were changed, after a
-    question. For the rest, such as an extension, the commands are printed.
+    :param now: seconds of the epoch
+    :param begin: of what is shown
+    :param name: of the only pool that is wanted, None for all
+    :raises SerifosError: where they cannot be read
     """
-
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        parser = super().get_parser(prog_name)
-        parser.add_argument('volume', metavar='VOLUME', help='its id')
-        return parser
-
-    def take_action(self, parsed_args: argparse.Namespace) -> None:
-        journal, volume = self.journal(), parsed_args.volume
-        cinder = adapters.cinder(self.app.conf)
-        record = cinder.volume(volume)
-        if record is None:
-            raise errors.InputError(f'Cinder has no volume {volume}.')
-        if eligibility.migrating(record):
-            raise errors.InputError(
-                f'Volume {volume} is being migrated; wait for the end.')
-        lost = changes.undone(changes.of_last(
-            journal.entries(), volume), changes.held(record))
-        if not lost:
-            raise errors.InputError(
-                f'The journal knows of no change of volume {volume} that '
-                'Cinder undid and that is not made again yet.')
-        print(f'Cinder has undone: {changes.words(lost)}.')
-        for line in changes.commands(volume, lost, record.project_id):
-            print(f'    {line}')
-        labels = changes.labels(lost)
-        if not any(labels):
-            raise errors.InputError(
-                'That is left to a person; nothing was done.')
-        self.confirm(f'Set name, description and metadata of {volume} so?',
-                     parsed_args)
-        requests.Requests(cinder).relabel(volume, *labels)
-        rest = changes.undone(lost, changes.held(
-            cinder.volume(volume) or record))
-        journal.write('recover', volume=volume, result=changes.RESTORED,
-                      reason=changes.words(lost))
-        print('They are set.' + (
-            f' Left to a person: {changes.words(rest)}.' if rest else ''))
+    found = kept.hours(min(begin, now - pool_errors.PROVES_S), now)
+    proving = {pool: [hour for hour in hours
+                      if hour.begin >= now - pool_errors.PROVES_S]
+               for pool, hours in found.items()}
+    return [_Pool(pool, shown, pool_errors.drifting(proving[pool], now))
+            for pool, hours in sorted(found.items())
+            if name in (None, pool) and (shown := [
+                hour for hour in hours
+                if hour.begin + pool_errors.HOUR_S > begin])]
 
 
-class Resume(verb.Verb):
-    """Let a balancer move again that paused.
+def _pools(pools: Sequence[_Pool], name: str | None) -> str:
+    """A table with a line a pool, or a line an hour of the only one.
 
-    It paused after failures in a row, or because its journal lacks entries:
-    where it was deleted, replaced by a backup, or moved to a new database.
-    What is accepted by this, and what is lost, is printed.
+    :param name: as of :func:`_read_pools`
     """
+    if name is None:
+        return table.as_text(table.Table(
+            ('pool', 'hours', 'shows, ms', 'predicted, ms', 'error',
+             'outside', 'drifts'),
+            [pool.row() for pool in pools],
+            'What pools show beside what their models predict; hours outside '
+            'of the interval.'))
+    pool, = pools
+    return table.as_text(table.Table(
+        ('hour', 'rounds', 'shows, ms', 'predicted, ms', 'error', 'interval'),
+        [(times.text(hour.begin), hour.rounds, *_figures(hour),
+          _OUTSIDE[hour.far] or 'within') for hour in pool.hours],
+        f'{pool.name}: {pool.drifting or "it does not drift"}.'))
 
-    def take_action(self, parsed_args: argparse.Namespace) -> None:
-        kept = self.journal()
-        mark = kept.mark()  # what is missing is noted by now
-        pause, doubt = (ask(kept.entries()) for ask in (
-            journal.pause, journal.doubt))
-        if pause is None:
-            print('The balancer is not paused.')
-            return
-        kept.write('resume', reason='serifos-balancer resume')
-        print(f'The balancer paused at {pause.at}: {pause.facts["reason"]}.')
-        if doubt is not None:
-            print(f'Accepted: the journal {kept.database.name}, identity '
-                  f'{mark.journal}, with {mark.entry} entries. Whatever it '
-                  'does not know is lost: volumes may be moved again that '
-                  'were moved or failed before, and plans have to be made '
-                  'and approved anew.')
-        print('The balancer goes on with its next round.')
+
+def _figures(hour: pool_errors.Hour) -> tuple[object, ...]:
+    return (hour.mean_seen_us / 1e3, hour.mean_predicted_us / 1e3,
+            table.percent(_error(hour), '+.1f'))
+
+
+def _error(hour: pool_errors.Hour) -> float:
+    """How far the mean of what was seen is above that of predictions."""
+    return hour.mean_seen_us / hour.mean_predicted_us - 1

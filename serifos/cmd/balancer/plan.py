@@ -14,7 +14,6 @@ from serifos.cmd.balancer import adapters
 from serifos.cmd.balancer import explain
 from serifos.cmd.balancer import judging
 from serifos.cmd.balancer import standing
-from serifos.cmd import lookup
 from serifos.cmd import options as verb_options
 from serifos.cmd import output
 from serifos.conf import balancer as options
@@ -80,7 +79,7 @@ class Plan(app.Fails, command.Command):
                 'every_refusal', 'trust_models', 'max_gib_per_plan')})
         output.refuse_unwritable(parsed_args, 'plan')
         cluster = adapters.cluster(conf, parsed_args.cluster)
-        why = None if parsed_args.why is None else lookup.found(
+        why = None if parsed_args.why is None else explain.find(
             cluster, parsed_args.why)
         planning.tell_strays(cluster, self.say)
         directory = adapters.models_dir(conf, parsed_args.models)

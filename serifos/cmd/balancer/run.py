@@ -7,10 +7,13 @@ import argparse
 from collections.abc import Callable
 import dataclasses
 import functools
+import logging
 import socket
 import time
 
 from oslo_config import cfg
+from oslo_log import formatters
+from oslo_log import log
 from oslo_reports import guru_meditation_report as gmr
 from oslo_reports import opts as gmr_opts
 import pbr.version
@@ -21,13 +24,14 @@ from serifos.balancer import rounds
 from serifos.cmd.balancer import adapters
 from serifos.cmd.balancer import histories
 from serifos.cmd.balancer import verb
-from serifos.cmd import log_lines
 from serifos.cmd import output
 from serifos.database import rounds as counted
 from serifos import errors
 from serifos.facts.cluster import Volume
 from serifos.report import observation
 from serifos.telemetry.history import remembered
+
+_OURS = 'serifos'
 
 
 class _Version:
@@ -116,7 +120,7 @@ class Run(verb.Verb):
 
     def _for_ever(self, window_s: float | None) -> None:
         conf = self.app.conf
-        log_lines.setup(conf)
+        setup(conf)
         gmr_opts.set_defaults(conf)
         gmr.TextGuruMeditation.setup_autorun(_Version(), conf=conf)
         first = self.balancer(window_s=window_s)  # refuses bad settings
@@ -161,3 +165,29 @@ def _count(conf: cfg.ConfigOpts, result: str) -> None:
     """Counts a round of this host, for metrics."""
     counted.Rounds(adapters.database(conf), time.time).count(
         socket.gethostname(), result)
+
+
+class OnceFormatter(logging.Formatter):
+    """Formats as another one, which may append the active exception.
+
+    oslo.log does so to every warning and error that is logged while an
+    exception is handled; our lines have its sentence already.
+    """
+
+    def __init__(self, inner: logging.Formatter) -> None:
+        super().__init__()
+        self._inner = inner
+
+    def format(self, record: logging.LogRecord) -> str:
+        text = self._inner.format(record)
+        if record.exc_info or record.name.partition('.')[0] != _OURS:
+            return text
+        return text.removesuffix(f': {getattr(record, "error_summary", "")}')
+
+
+def setup(conf: cfg.ConfigOpts) -> None:
+    """Begins the log of a service, as its configuration says."""
+    log.setup(conf, _OURS)
+    for handler in logging.getLogger().handlers:
+        if isinstance(handler.formatter, formatters.ContextFormatter):
+            handler.setFormatter(OnceFormatter(handler.formatter))

@@ -13,9 +13,9 @@ from cliff import command
 from cliff import show
 
 from serifos.cmd import app
-from serifos.cmd import cells
 from serifos.cmd.model import predict
 from serifos.cmd import options
+from serifos.cmd import output
 from serifos import errors
 from serifos.facts import bounds
 from serifos.facts.dataset import Dataset
@@ -148,22 +148,22 @@ class Check(app.Fails, show.ShowOne):
             self.exit_code = 1
             self.say(f'the error of {table.percent(found.mre)} exceeds the '
                      f'{table.percent(most)} allowed.')
-        factor = (cells.number(found.factor, '.3g'),) * bool(found.factor)
-        tails = (cells.named(found.tails, '{:.3g}'.format),) * bool(
+        factor = (output.number(found.factor, '.3g'),) * bool(found.factor)
+        tails = (output.named(found.tails, '{:.3g}'.format),) * bool(
             model.tails)
         return (('mre', 'mre_by_count', 'tenant_mre', 'tenant_mre_by_count',
                  'in_interval', 'tenants_in_interval',
                  *('factor',) * len(factor), *('tails',) * len(tails),
                  'samples'),
-                (cells.percent(found.mre), _by_label(found.mre_by_count),
-                 cells.percent(found.tenant_mre),
+                (output.percent(found.mre), _by_label(found.mre_by_count),
+                 output.percent(found.tenant_mre),
                  _by_label(found.tenant_mre_by_count),
-                 cells.percent(found.covered),
-                 cells.percent(found.tenants_covered), *factor, *tails,
+                 output.percent(found.covered),
+                 output.percent(found.tenants_covered), *factor, *tails,
                  found.samples))
 
 
-def _by_label(by_count: Mapping[int, float]) -> cells.Cell:
+def _by_label(by_count: Mapping[int, float]) -> output.Cell:
     return _percents({str(count): value for count, value in by_count.items()})
 
 
@@ -220,7 +220,7 @@ def told(model: Model, args: argparse.Namespace,
     left = len(model.predictor.lines()) - most
     if left > 0:
         facts[f'and {left} more'] = 'serifos-model show --all prints them.'
-    return zip(*cells.folded(facts).items())
+    return zip(*output.folded(facts).items())
 
 
 def summary(model: Model, most: int | None = None) -> dict[str, Any]:
@@ -231,9 +231,9 @@ def summary(model: Model, most: int | None = None) -> dict[str, Any]:
     quality, device = model.quality, model.device or {}
     chosen: dict[str, Any] = {}
     if model.settings:
-        chosen['settings'] = cells.figures(model.settings)
+        chosen['settings'] = output.figures(model.settings)
     if quality.get('tuning'):
-        chosen['tuning'] = cells.figures(quality['tuning'])
+        chosen['tuning'] = output.figures(quality['tuning'])
     if quality.get('why'):
         chosen['why'] = quality['why']
     shares = {name: {label: round(value, digits) for label, value
@@ -243,38 +243,38 @@ def summary(model: Model, most: int | None = None) -> dict[str, Any]:
     return {
         'name': model.name, 'verdict': verdict.verdict(model).headline,
         'kind': model.kind, 'predicts': model.predicts,
-        'device': cells.Cell(device, ', '.join(
+        'device': output.Cell(device, ', '.join(
             f'{name} {value}' for name, value in device.items()
             if value is not None)),
         'runs': model.runs,
-        'range': cells.ranges(model.range),
+        'range': output.ranges(model.range),
         **chosen,
         **({'factor': round(quality['factor'], 3)}
            if quality.get('factor') is not None else {}),
-        'mre': cells.percent(quality.get('mre')),
+        'mre': output.percent(quality.get('mre')),
         'mre_by_count': _percents(quality.get('mre_by_count') or {}),
-        **({'tenant_mre': cells.percent(quality['tenant_mre'])}
+        **({'tenant_mre': output.percent(quality['tenant_mre'])}
            if quality.get('tenant_mre') is not None else {}),
         'mre_by_kind': _percents(quality.get('mre_by_kind') or {}),
         **({'tails': _tails(model)} if model.tails else {}),
-        **{name: cells.named(of) for name, of in shares.items() if of},
-        'interval': cells.Cell(model.relative_interval, ' to '.join(
+        **{name: output.named(of) for name, of in shares.items() if of},
+        'interval': output.Cell(model.relative_interval, ' to '.join(
             f'{100 * end:+.1f} %' for end in model.relative_interval)),
         **dict(model.predictor.lines()[:most])}
 
 
-def _tails(model: Model) -> cells.Cell:
+def _tails(model: Model) -> output.Cell:
     """The models of 99th percentiles: the kind and the error of each."""
     found = {figure: {'kind': tail.kind, 'mre': tail.quality.get('mre'),
                       'factor': tail.quality.get('factor')}
              for figure, tail in model.tails.items()}
-    return cells.Cell(found, ', '.join(
-        f'{figure}: {tail.kind}, ' + (verdict.within(tail) or cells.percent(
+    return output.Cell(found, ', '.join(
+        f'{figure}: {tail.kind}, ' + (verdict.within(tail) or output.percent(
             tail.quality.get('mre')).human_readable())
         for figure, tail in model.tails.items()))
 
 
-def _percents(by_label: Mapping[str, float | None]) -> cells.Cell:
-    return cells.Cell(by_label, ', '.join(
-        f'{label}: {cells.percent(value).human_readable()}'
+def _percents(by_label: Mapping[str, float | None]) -> output.Cell:
+    return output.Cell(by_label, ', '.join(
+        f'{label}: {output.percent(value).human_readable()}'
         for label, value in by_label.items()))

@@ -12,7 +12,7 @@ from typing import Any
 from cliff import show
 
 from serifos.cmd import app
-from serifos.cmd import cells
+from serifos.cmd import output
 from serifos import errors
 from serifos.facts.workload import Load
 from serifos.facts.workload import Workload
@@ -61,15 +61,16 @@ class Predict(app.Fails, show.ShowOne):
         return ((model.predicts, f'interval_{unit}', 'extrapolated',
                  'tenants'),
                 (_figure(model.predict(load), unit),
-                 cells.Cell([*model.interval(load)], ' to '.join(
-                     cells.figure(end, unit) for end in model.interval(load))),
-                 cells.Cell(sorted(outside), ', '.join(
+                 output.Cell([*model.interval(load)], ' to '.join(
+                     output.figure(end, unit)
+                     for end in model.interval(load))),
+                 output.Cell(sorted(outside), ', '.join(
                      sorted(outside)) or 'nothing'),
                  tenants(model, load, workloads if of_tenants else ())))
 
 
-def _figure(value: float, unit: str) -> cells.Cell:
-    return cells.Cell(value, cells.figure(value, unit))
+def _figure(value: float, unit: str) -> output.Cell:
+    return output.Cell(value, output.figure(value, unit))
 
 
 def _together(model: Model,
@@ -86,7 +87,7 @@ def _together(model: Model,
 
 
 def tenants(model: Model, load: Load,
-            workloads: Sequence[Workload]) -> cells.Cell:
+            workloads: Sequence[Workload]) -> output.Cell:
     """What each workload sees, in the order asked."""
     found = []
     for each in workloads:
@@ -94,9 +95,9 @@ def tenants(model: Model, load: Load,
         ends = model.tenant_interval(load, each)
         found.append({**dataclasses.asdict(seen),
                       'interval_us': None if ends is None else [*ends]})
-    return cells.Cell(found, ', '.join(
+    return output.Cell(found, ', '.join(
         'none' if one['latency_us'] is None
-        else cells.figure(one['latency_us'], 'us')
+        else output.figure(one['latency_us'], 'us')
         for one in found))
 
 

@@ -12,8 +12,8 @@ from cliff import show
 from oslo_config import cfg
 
 from serifos.cmd import app
-from serifos.cmd import cells
 from serifos.cmd import options
+from serifos.cmd import output
 from serifos import errors
 from serifos.facts import activity
 from serifos.facts import bounds
@@ -80,13 +80,13 @@ class Refine(app.Fails, show.ShowOne):
             documents.write_model(parsed_args.output, found.model)
         return zip(*{
             'runs': found.runs[0], 'held_out_runs': found.runs[1],
-            'mre': cells.percent(found.error[0]),
-            'refined_mre': cells.percent(found.error[1]),
+            'mre': output.percent(found.error[0]),
+            'refined_mre': output.percent(found.error[1]),
             'better': found.better,
-            'predicts_times': cells.Cell([*found.ratio], ', '.join(
+            'predicts_times': output.Cell([*found.ratio], ', '.join(
                 f'{ratio:.3g}' for ratio in found.ratio)),
-            'range': cells.ranges(model.range),
-            'refined_range': cells.ranges(found.model.range),
+            'range': output.ranges(model.range),
+            'refined_range': output.ranges(found.model.range),
             'written': parsed_args.output if (
                 found.better and parsed_args.output) else None}.items())
 

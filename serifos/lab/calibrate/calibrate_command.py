@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from cliff import lister
 
 from serifos.cmd import app
-from serifos.cmd import cells
 from serifos.cmd import options
+from serifos.cmd import output
 from serifos.cmd import paging
 from serifos.facts import bounds
 from serifos.facts import dataset
@@ -111,6 +111,6 @@ def _table(rows: list[scenarios.Scenario]) -> Any:
     from serifos.lab.calibrate import scenarios
     columns = scenarios.columns(rows)
     return (('scenario', 'reach', 'runs', *columns, 'mean', 'outstanding'),
-            [(row.name, row.reach, row.runs, *map(cells.percent, (
+            [(row.name, row.reach, row.runs, *map(output.percent, (
                 *map(row.columns.get, columns), row.mean, row.outstanding)))
              for row in rows])

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 from cliff import lister
 
 from serifos.cmd import app
-from serifos.cmd import cells
 from serifos.cmd import options
+from serifos.cmd import output
 from serifos.cmd import paging
 from serifos import errors
 from serifos.facts import bounds
@@ -209,9 +209,9 @@ def rows(verdicts: Sequence[compare.Verdict],
     from serifos.lab.compare import compare
     for line in compare.lines(verdicts):
         yield (line.kind, 'tuned' if line.tuned else 'standard',
-               line.predicts, cells.number(line.r2, '.3g'),
-               *(cells.percent(line.mre.get(part)) for part in parts),
-               cells.number(line.change, '+.1%'),
-               cells.number(line.p_of_tuning, '.3g'),
-               cells.number(line.p_of_best, '.3g'),
-               cells.figures(line.settings))
+               line.predicts, output.number(line.r2, '.3g'),
+               *(output.percent(line.mre.get(part)) for part in parts),
+               output.number(line.change, '+.1%'),
+               output.number(line.p_of_tuning, '.3g'),
+               output.number(line.p_of_best, '.3g'),
+               output.figures(line.settings))

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 from cliff import lister
 
 from serifos.cmd import app
-from serifos.cmd import cells
 from serifos.cmd import options
+from serifos.cmd import output
 from serifos.cmd import paging
 from serifos import errors
 from serifos.facts import bounds
@@ -143,8 +143,8 @@ class Similar(app.Fails, lister.Lister):
             rows.append((
                 one.first, one.second, devices.runs, round(one.factor, 4),
                 [round(end, 4) for end in one.interval],
-                cells.number(one.error, '.1%', '-'),
-                cells.Cell(alike, 'yes' if alike else 'no'), whole, left))
+                output.number(one.error, '.1%', '-'),
+                output.Cell(alike, 'yes' if alike else 'no'), whole, left))
         return (('first', 'second', 'runs', 'factor', 'interval', 'error',
                  'alike', 'build_hours', 'left_hours'), rows)
 
@@ -192,9 +192,9 @@ def _rows(groups: Sequence[relative_tables.Group]
 
 
 def _error(medians: Mapping[tuple[str, str], float], technique: str,
-           what: str) -> cells.Cell:
+           what: str) -> output.Cell:
     value = medians.get((technique, what))
-    return cells.number(value, '.1%', '-')
+    return output.number(value, '.1%', '-')
 
 
 def _hours(first: Dataset, second: Dataset

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 import math
 from typing import Any
 
-from serifos.cmd import cells
 from serifos.cmd.model import fit as model_fit
+from serifos.cmd import output
 from serifos.files import atomic
 from serifos.files import documents
 from serifos.lab.relative.relation import Relation
@@ -35,18 +35,18 @@ class Show(model_fit.Show):
         all_of_it = parsed_args.formatter != 'table' or parsed_args.columns
         facts = dict(_summary(relation, math.inf if (
             all_of_it or parsed_args.all) else _QUESTIONS))
-        return zip(*(facts if all_of_it else cells.folded(facts)).items())
+        return zip(*(facts if all_of_it else output.folded(facts)).items())
 
 
 def _summary(relation: Relation, questions: float
              ) -> Iterator[tuple[str, Any]]:
     for name, device in (('from', relation.source), ('to', relation.target)):
-        yield name, cells.named({key: value for key, value in device.items()
+        yield name, output.named({key: value for key, value in device.items()
                                  if value is not None})
     yield 'runs', relation.runs
     for figure, factor in relation.factors.items():
-        yield f'{figure}_error', cells.percent(factor.error)
-        yield f'{figure}_interval', cells.Cell(
+        yield f'{figure}_error', output.percent(factor.error)
+        yield f'{figure}_interval', output.Cell(
             [*factor.interval], ' to '.join(
                 f'{100 * end:+.1f} %' for end in factor.interval))
     for figure, factor in relation.factors.items():
@@ -56,10 +56,10 @@ def _summary(relation: Relation, questions: float
 
 
 def _rows(what: str, tree: Tree, questions: float
-          ) -> Iterator[tuple[str, cells.Cell]]:
+          ) -> Iterator[tuple[str, output.Cell]]:
     """A row for each branch."""
     for where, leaves in rules.rules(tree, questions):
-        yield f'{what}: {where}', cells.Cell(
+        yield f'{what}: {where}', output.Cell(
             [min(leaves), max(leaves)], _range(leaves))
 
 

@@ -3,14 +3,14 @@
 
 from __future__ import annotations
 
-from serifos.cmd import cells
+from serifos.cmd import output
 from serifos.lab.screening import effects
 from serifos.lab.screening import screening_page
 
 HEADER = ('design', 'rank', 'parameter', 'low', 'high', 'effect', 'from',
           'to', 'share', 'cumulative', 'p_value', 'key')
 
-_NONE = cells.Cell(None, '–')
+_NONE = output.Cell(None, '–')
 
 
 def rows(found: screening_page.Found) -> list[tuple[object, ...]]:

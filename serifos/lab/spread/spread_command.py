@@ -9,7 +9,7 @@ from typing import Any
 from cliff import lister
 
 from serifos.cmd import app
-from serifos.cmd import cells
+from serifos.cmd import output
 from serifos.cmd import paging
 from serifos import errors
 from serifos.files import documents
@@ -48,6 +48,6 @@ class Spread(app.Fails, lister.Lister):
             path, found, dataset.header), self.say)
         return (('figure', 'configurations', 'runs', 'mean', 'median', 'p90'),
                 [(one.figure, len(one.repeated), one.runs,
-                  *(cells.number(share, '.2%')
+                  *(output.number(share, '.2%')
                     for share in (one.mean, one.median, one.p90)))
                  for one in found])

@@ -14,7 +14,6 @@ from typing import Any
 from typing import TYPE_CHECKING
 
 from serifos.cmd import measuring
-from serifos.cmd.model import condition_options
 from serifos.cmd.model import design_options
 from serifos.cmd import options
 from serifos.design import design
@@ -44,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help='make N random runs within the ranges of the lists below')
     options.add_seed(group, 'the choice of runs')
     design_options.add_vectors(group)
-    condition_options.add_arguments(group)
+    design_options.add_conditions(group)
 
 
 def refuse_measured(args: argparse.Namespace) -> None:
@@ -108,7 +107,7 @@ def chosen(args: argparse.Namespace) -> design.Design:
     spaces = [dataclasses.replace(
         design_options.space(args, study_runs.vectors(count)),
         counts=(count,)) for count in sorted(set(counts))]
-    conditions = condition_options.conditions(args)
+    conditions = design_options.conditions(args)
     _refuse_uncontrolled(spaces, 2 if conditions else 3)
     if args.full:
         numbers = {n: study_runs.number(space, n) * (len(conditions) or 1)

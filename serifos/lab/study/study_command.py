@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 from cliff import lister
 
 from serifos.cmd import app
-from serifos.cmd import cells
 from serifos.cmd import measuring
+from serifos.cmd import output
 from serifos.facts.dataset import Dataset
 from serifos.files import documents
 from serifos.lab.study import options
@@ -108,6 +108,6 @@ def _row(model: str, term: str, value: float | None = None, form: str = '',
          effect_ms: float | None = None,
          p: float | None = None) -> tuple[object, ...]:
     from serifos.model.linear import ols
-    return (model, term, cells.number(value, form, '–'),
-            cells.number(effect_ms, '.3g', '–'), cells.number(p, '.3g', '–'),
+    return (model, term, output.number(value, form, '–'),
+            output.number(effect_ms, '.3g', '–'), output.number(p, '.3g', '–'),
             '–' if p is None else 'yes' if p <= ols.ALPHA else 'no')

@@ -7,7 +7,7 @@ import ddt
 
 from serifos.balancer import leader
 from serifos.cmd.balancer import apply as balancer_apply
-from serifos.cmd.balancer import history as balancer_history
+from serifos.cmd.balancer import recover
 from serifos.database import connection
 from serifos.database import marks
 from serifos import errors
@@ -67,7 +67,7 @@ class Case(verbs.Case):
     def resume(self):
         """What is printed; what was noted once is not noted again."""
         noted = self.kinds().count('pause')
-        code, out, _ = self.verb(balancer_history.Resume)
+        code, out, _ = self.verb(recover.Resume)
         self.assertEqual(0, code)
         asked = len(self.moved())
         self.round()
@@ -205,7 +205,7 @@ class LostTest(Case):
     def test_a_new_database_on_purpose(self):
         self.leading.give_back()
         self.shared.file.rename(self.dir / 'old.sqlite')
-        code, out, _ = self.verb(balancer_history.Resume)
+        code, out, _ = self.verb(recover.Resume)
         self.assertEqual(0, code)
         self.assertIn(f'that had {self.had.entry} entries, this has 0', out)
         self.assertEqual(['pause', 'resume'], self.kinds())
@@ -218,7 +218,7 @@ class LostTest(Case):
         self.round()
         self.shared.file.unlink()
         self.moves_nothing('the journal')
-        self.verb(balancer_history.Resume)
+        self.verb(recover.Resume)
         self.settings.cluster_file.write_bytes(cluster)
         self.round()
         self.assertEqual(4, len(self.moved()))

@@ -13,7 +13,7 @@ import ddt
 import testtools
 
 from serifos.cmd import app
-from serifos.cmd import cells
+from serifos.cmd import output
 from tests.unit.cmd import command
 
 HELP = [(name, '--help') for name in ('model', 'balance', 'simulate')]
@@ -126,7 +126,7 @@ class Unknown(app.Fails, show.ShowOne):
 
     def take_action(self, parsed_args):
         return ('error', 'runs', 'kind', *map(str, self.more)), (
-            cells.percent(None), cells.number(0.25, '.1f'), 'tenant',
+            output.percent(None), output.number(0.25, '.1f'), 'tenant',
             *self.more)
 
 

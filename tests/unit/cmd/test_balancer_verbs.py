@@ -15,6 +15,7 @@ from serifos.cmd import app
 from serifos.cmd.balancer import apply as balancer_apply
 from serifos.cmd.balancer import histories
 from serifos.cmd.balancer import history as balancer_history
+from serifos.cmd.balancer import recover
 from serifos.cmd.balancer import run as balancer_run
 from serifos.cmd.balancer import status as balancer_status
 from serifos.facts import activity
@@ -371,10 +372,10 @@ class HistoryTest(Case):
             'predicted)\n'), out)
 
     def test_resume(self):
-        code, out, _ = self.verb(balancer_history.Resume)
+        code, out, _ = self.verb(recover.Resume)
         self.assertIn('is not paused', out)
         self.balancer.observer.journal.write('pause', reason='3 failures')
-        code, out, _ = self.verb(balancer_history.Resume)
+        code, out, _ = self.verb(recover.Resume)
         self.assertEqual(0, code)
         self.assertEqual('resume', self.kinds()[-1])
 
@@ -382,11 +383,11 @@ class HistoryTest(Case):
         self.cinder.faults['u'] = 'killed'
         self.balancer.round()
         self.cinder.started[A] = self.now
-        code, _, err = self.verb(balancer_history.Recover, 'u')
+        code, _, err = self.verb(recover.Recover, 'u')
         self.assertEqual((2, 'migrating'), (
             code, self.cinder.volume('u').migration_status), err)
         self.cinder.faults.clear()
-        code, out, err = self.verb(balancer_history.Recover, 'u', '--yes')
+        code, out, err = self.verb(recover.Recover, 'u', '--yes')
         self.assertEqual(0, code, err)
         self.assertIn('Cinder knows of no copy of it', out)
         self.assertEqual('available', self.cinder.volume('u').status)
@@ -394,7 +395,7 @@ class HistoryTest(Case):
     def test_recover_leaves_alone_what_may_run(self):
         self.cinder.faults['u'] = 'killed'
         self.balancer.round()
-        code, out, _ = self.verb(balancer_history.Recover, 'u', '--yes')
+        code, out, _ = self.verb(recover.Recover, 'u', '--yes')
         self.assertEqual(2, code)
         self.assertIn('may still run', out)
 
@@ -474,7 +475,7 @@ class ReapplyTest(Case):
         return self.verb(balancer_apply.Apply, self.plan, '--yes')
 
     def reapply(self, *argv, **others):
-        return self.verb(balancer_history.Reapply, 'u', *argv, **others)
+        return self.verb(recover.Reapply, 'u', *argv, **others)
 
     def show(self, kind, *argv):
         return self.verb(kind, *argv)[1]

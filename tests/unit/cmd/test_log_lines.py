@@ -2,7 +2,7 @@
 
 import logging
 
-from serifos.cmd import log_lines
+from serifos.cmd.balancer import run
 from serifos import conf
 from serifos import errors
 from tests.unit import case
@@ -32,7 +32,7 @@ class LogLinesTest(case.DirectoryCase):
         file = self.dir / 'serifos.conf'
         self.log = self.dir / 'serifos.log'
         file.write_text(f'[DEFAULT]\nlog_file = {self.log}\n')
-        log_lines.setup(conf.load([str(file)]))
+        run.setup(conf.load([str(file)]))
 
     def logged(self, name, error, **how):
         try:

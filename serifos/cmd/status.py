@@ -1,27 +1,34 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The checks of ``serifos-status upgrade check``, each on the real thing."""
+"""serifos-status: whether everything that serifos needs is in place."""
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Iterator
+from collections.abc import Sequence
 import functools
+import logging
 import os
 import pathlib
+import sys
 import time
 
+from oslo_config import cfg
 from oslo_upgradecheck import upgradecheck
 
 from serifos.balancer import findings
 from serifos.balancer import join
 from serifos.balancer import planning
 from serifos.balancer.standing import obstacles
+from serifos.cmd import app
 from serifos.cmd.balancer import adapters
 from serifos.cmd.balancer import histories
 from serifos.cmd.balancer import verb
-from serifos.cmd.status import cinder_conf
+from serifos.cmd import cinder_conf
 from serifos import conf as serifos_conf
+from serifos.conf import files
 from serifos.conf import scheduler
 from serifos.database import journal
 from serifos import errors
@@ -30,11 +37,55 @@ from serifos.facts.inventory import Inventory
 from serifos.facts.journal import pause
 from serifos.facts import names
 from serifos.facts import settings
+from serifos.files import atomic
 from serifos.files import documents
 from serifos.files import model_files
 from serifos.files import owners
 from serifos.model.model import Model
 from serifos.report import table
+
+NAME = 'serifos-status'
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """``serifos-status upgrade check``, with its exit codes.
+
+    0 where all is well, 1 with warnings, 2 with failures, 255 where nothing
+    could be looked at.
+    """
+    arguments = sys.argv[1:] if argv is None else list(argv)
+    return app.guarded(NAME, lambda: _main(arguments), failed=255)
+
+
+def _main(arguments: Sequence[str]) -> int:
+    # Findings say what the log would.
+    logging.basicConfig(level=logging.CRITICAL)
+    conf = serifos_conf.Options(_files(arguments))
+    command = Checks()
+    conf.register_cli_opt(cinder_conf.OPT)
+    upgradecheck.register_cli_options(conf, command)
+    try:
+        for path in conf.files():
+            atomic.read_text(path, 'configuration', files.MOST_BYTES)
+        conf(arguments, project='serifos', prog=NAME)
+        serifos_conf.check(conf)
+    except (cfg.Error, OSError, ValueError, errors.InputError) as exc:
+        print(f'{NAME}: {errors.one_line(str(exc))}', file=sys.stderr)
+        return 255
+    upgradecheck.CONF = command.conf = conf
+    return int(upgradecheck.run(conf))
+
+
+def _files(arguments: Sequence[str]) -> list[str]:
+    """The files and directories of serifos.conf that are given."""
+    parser = argparse.ArgumentParser(add_help=False, exit_on_error=False)
+    for name in '--config-file', '--config-dir':
+        parser.add_argument(name, action='append', dest='given', default=[])
+    try:
+        return parser.parse_known_args(arguments)[0].given
+    except argparse.ArgumentError:
+        return []  # which is told when all of them are parsed
+
 
 _WIDTH = 72
 _MOST = 20
@@ -213,3 +264,7 @@ class Checks(upgradecheck.UpgradeCommands):
         ('Nova', _nova), ('Models', _models_of_pools), ('Devices', _devices),
         ('Telemetry', _telemetry), ('Observation', _observation)))
     # The first two need root's rights, which the third gives up.
+
+
+if __name__ == '__main__':
+    sys.exit(main())
