@@ -23,7 +23,7 @@ from serifos.facts.servers import ComputeService
 from serifos.facts.servers import Doings
 from serifos.facts.servers import Server
 from serifos.facts.servers import Servers
-from serifos.web import token_errors
+from serifos.web import session as web
 
 VERSION = '2.89'
 """The API's microversion, in Nova since Xena: it lists the servers of a cell
@@ -167,14 +167,14 @@ def _problem(exc: Exception) -> str:
     """What is wrong, a clause."""
     if isinstance(exc, exceptions.EndpointNotFound):
         return 'the catalogue has no compute service'
-    if isinstance(exc, token_errors.NoToken):
+    if isinstance(exc, web.NoToken):
         return f'{exc}; see serifos.conf'
     if isinstance(exc, (exceptions.Unauthorized, exceptions.Forbidden,
                         _Hidden)):
         return (f'Nova denies access ({_said(exc)}); the account '
                 'needs to read all servers, their hosts and compute services')
     if isinstance(exc, exceptions.SSLError):
-        return token_errors.tls(exc, 'Nova')
+        return web.tls(exc, 'Nova')
     if isinstance(exc, exceptions.ClientException):
         return f'Nova does not answer: {_said(exc)}'
     return f'what answers is not Nova as expected ({exc})'

@@ -1,13 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A transport adapter of requests that keeps within a budget."""
+"""A transport adapter of requests with limits on time and bytes.
+
+A timeout of requests is one of silence: a server that sends a byte now and
+then, in its headers or its body, keeps whoever asks for ever. Here every
+wait for a connection and for bytes ends at one deadline, and what comes in
+is counted before anything is made of it. The system's resolver of names
+has bounds of its own and is not interrupted.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Iterator
 from collections.abc import Mapping
+from collections.abc import Sequence
+import contextlib
+import errno
 import http.client
 import io
+import os
+import select
 import socket
+import threading
+import time
 from typing import Any
 from urllib import parse
 
@@ -15,12 +30,20 @@ from keystoneauth1.session import TCPKeepAliveAdapter
 import requests
 import urllib3
 
-from serifos.web import budget
 
 _BY_SERVER = 500
 
 Login = tuple[str, str]
 """A name and a password, for HTTP's basic authentication."""
+
+_SLICE_S = 0.2
+"""How often it is looked whether we are stopped."""
+
+_mine = threading.local()
+
+
+class CutOff(Exception):
+    """Why an exchange was broken off by us, a clause."""
 
 
 class Ended(requests.RequestException):
@@ -40,7 +63,7 @@ class Adapter(TCPKeepAliveAdapter):
         (HTTP status, body)
     """
 
-    def __init__(self, make: Callable[[], budget.Budget],
+    def __init__(self, make: Callable[[], Budget],
                  logins: Mapping[tuple[str, str], Login],
                  check: Callable[[int, bytes], None] | None = None,
                  **others: Any) -> None:
@@ -68,12 +91,12 @@ class Adapter(TCPKeepAliveAdapter):
         login = self._logins.get(origin(request.url or ''))
         if login is not None and 'Authorization' not in request.headers:
             request.prepare_auth(login)
-        with budget.within(self._make()) as allowed:
+        with within(self._make()) as allowed:
             try:
                 answer = super().send(request, stream=True,
                                       timeout=allowed.left_s(), **others)
                 self._take(answer)
-            except budget.CutOff as exc:
+            except CutOff as exc:
                 raise Ended(str(exc), request=request) from None
             except urllib3.exceptions.HTTPError as exc:
                 raise requests.ConnectionError(
@@ -84,14 +107,14 @@ class Adapter(TCPKeepAliveAdapter):
         packed = answer.headers.get('Content-Encoding', 'identity').strip()
         try:
             if packed.lower() not in ('', 'identity'):
-                raise budget.CutOff(f'it answers in {packed[:40]}, which was '
-                                    'not asked for')
+                raise CutOff(f'it answers in {packed[:40]}, which was '
+                             'not asked for')
             body = b''.join(answer.raw.stream(2 ** 16, decode_content=False))
             _refuse_part(answer, body)
             if self._check is not None:
                 self._check(answer.status_code, body)
         except ValueError as exc:
-            raise budget.CutOff(f'its answer cannot be used: {exc}') from None
+            raise CutOff(f'its answer cannot be used: {exc}') from None
         finally:
             answer.close()
         answer.raw = io.BytesIO(body)
@@ -117,12 +140,145 @@ def origin(url: str) -> tuple[str, str]:
     return parts.scheme.lower(), parts.netloc.lower()
 
 
+class Budget:
+    """The limits of one question, its login, retries and redirects included.
+
+    :param seconds: from now on
+    :param max_bytes: that may be received, headers too
+    :param stopped: whether nobody waits for the answer any more
+    """
+
+    def __init__(self, seconds: float, max_bytes: int,
+                 stopped: Callable[[], bool] | None = None) -> None:
+        self._seconds = seconds
+        self._end = time.monotonic() + seconds
+        self._max_bytes = max_bytes
+        self._received = 0
+        self._stopped = stopped
+
+    def left_s(self) -> float:
+        """:raises CutOff: where no time is left, or we are stopped"""
+        if self._stopped is not None and self._stopped():
+            raise CutOff('we were stopped before it answered')
+        left = self._end - time.monotonic()
+        if left <= 0:
+            raise CutOff(
+                f'there was no whole answer within {self._seconds:g} s')
+        return left
+
+    def receive(self, sock: socket.socket, buffer: memoryview) -> int:
+        """As ``recv_into``.
+
+        :raises CutOff: at the deadline, at a stop, or at too many bytes
+        """
+        while True:
+            sock.settimeout(self._slice_s())
+            with contextlib.suppress(TimeoutError):
+                count = sock.recv_into(buffer)
+                break
+        self._received += count
+        if self._received > self._max_bytes:
+            raise CutOff('its answer is longer than '
+                         f'{self._max_bytes / 2 ** 20:g} MiB')
+        return count
+
+    def connect(self, host: str, port: int,
+                options: Sequence[tuple[Any, ...]] = (),
+                source: tuple[str, int] | None = None) -> socket.socket:
+        """A connection to any of a host's addresses, all in their share.
+
+        :param options: for ``setsockopt``
+        :raises OSError: where there is none
+        :raises CutOff: at the deadline or a stop
+        """
+        error: OSError = socket.gaierror(f'{host} has no address')
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        for nth, (family, kind, proto, _, address) in enumerate(found):
+            sock = socket.socket(family, kind, proto)
+            try:
+                for option in options:
+                    sock.setsockopt(*option)
+                if source is not None:
+                    sock.bind(source)
+                self._connected(sock, address, len(found) - nth)
+                return sock
+            except OSError as exc:
+                sock.close()
+                error = exc
+            except BaseException:
+                sock.close()
+                raise
+        raise error
+
+    def _connected(self, sock: socket.socket, address: Any,
+                   shares: int) -> None:
+        """:raises OSError: where it is not, in its share of what is left"""
+        end = time.monotonic() + self.left_s() / shares
+        sock.setblocking(False)
+        code = sock.connect_ex(address)
+        poll = select.poll()
+        poll.register(sock, select.POLLOUT)
+        while code == errno.EINPROGRESS:
+            if poll.poll(1000 * self._slice_s()):
+                code = sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+            elif time.monotonic() > end:
+                code = errno.ETIMEDOUT
+        if code:
+            raise OSError(code, os.strerror(code))
+        sock.settimeout(self.left_s())
+
+    def _slice_s(self) -> float:
+        left = self.left_s()
+        return left if self._stopped is None else min(left, _SLICE_S)
+
+
+@contextlib.contextmanager
+def within(budget: Budget) -> Iterator[Budget]:
+    """Applies a budget to all requests of this thread in the block.
+
+    An outer budget stays in force.
+    """
+    outer = getattr(_mine, 'budget', None)
+    if outer is not None:
+        yield outer
+        return
+    _mine.budget = budget
+    try:
+        yield budget
+    finally:
+        _mine.budget = None
+
+
+def current() -> Budget:
+    """The budget in force in this thread."""
+    return _mine.budget
+
+
+class _Reader(io.RawIOBase):
+    """The bytes of a socket, within a budget."""
+
+    def __init__(self, opened: io.BufferedIOBase, sock: socket.socket,
+                 budget: Budget) -> None:
+        # Closing a socket ends it only once no file of it is open.
+        self._opened, self._sock, self._budget = opened, sock, budget
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        return self._budget.receive(self._sock, buffer)
+
+    def close(self) -> None:
+        if not self.closed:
+            self._opened.close()
+        super().close()
+
+
 class _Response(http.client.HTTPResponse):
     def __init__(self, sock: socket.socket, *args: Any,
                  **others: Any) -> None:
-        super().__init__(budget.Metered(sock, budget.current()),
-                         # type: ignore
-                         *args, **others)
+        super().__init__(sock, *args, **others)
+        self.fp = io.BufferedReader(_Reader(self.fp, sock, current()))
 
 
 class _Connects:
@@ -133,7 +289,7 @@ class _Connects:
     def _new_conn(self) -> socket.socket:
         conn: Any = self
         try:
-            return budget.current().connect(
+            return current().connect(
                 conn.host, conn.port, conn.socket_options or (),
                 conn.source_address)
         except (OSError, UnicodeError) as exc:
@@ -142,20 +298,20 @@ class _Connects:
             ) from exc
 
 
-class HTTPConnection(_Connects, urllib3.connection.HTTPConnection):
+class _HTTPConnection(_Connects, urllib3.connection.HTTPConnection):
     pass
 
 
-class HTTPSConnection(_Connects, urllib3.connection.HTTPSConnection):
+class _HTTPSConnection(_Connects, urllib3.connection.HTTPSConnection):
     pass
 
 
-class HTTPConnectionPool(urllib3.HTTPConnectionPool):
-    ConnectionCls = HTTPConnection
+class _HTTPPool(urllib3.HTTPConnectionPool):
+    ConnectionCls = _HTTPConnection
 
 
-class HTTPSConnectionPool(urllib3.HTTPSConnectionPool):
-    ConnectionCls = HTTPSConnection
+class _HTTPSPool(urllib3.HTTPSConnectionPool):
+    ConnectionCls = _HTTPSConnection
 
 
-_POOLS = {'http': HTTPConnectionPool, 'https': HTTPSConnectionPool}
+_POOLS = {'http': _HTTPPool, 'https': _HTTPSPool}

@@ -11,18 +11,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from collections.abc import Collection
 import logging
+import re
 from typing import Any
 from urllib import parse
 
 from keystoneauth1 import exceptions
+from keystoneauth1 import identity
 from keystoneauth1 import loading
 from keystoneauth1 import plugin
 from keystoneauth1 import session
 
 from serifos import errors
 from serifos.web import adapter
-from serifos.web import budget
-from serifos.web import token_errors
 
 TIMEOUT_S = 60.0
 """Default seconds for a whole answer."""
@@ -42,6 +42,9 @@ _LOGGERS = (
 _UNREAD = (ArithmeticError, AttributeError, LookupError, RecursionError,
            TypeError, ValueError)
 """Errors that keystoneauth raises where no Keystone answers."""
+
+
+_TOKENS = identity.Token, identity.V3Token
 
 
 class Session(session.Session):
@@ -87,7 +90,7 @@ class Session(session.Session):
         if others.get('endpoint_override'):
             others['endpoint_override'] = self._clean(
                 others['endpoint_override'])
-        with budget.within(self._budget(method)):
+        with adapter.within(self._budget(method)):
             try:
                 return super().request(url, method, *args, **others)
             except exceptions.UnknownConnectionError as exc:
@@ -108,9 +111,9 @@ class Session(session.Session):
         try:
             return super().get_auth_headers(auth, **others)
         except exceptions.ClientException as exc:
-            raise token_errors.failed(exc, auth or self.auth) from None
+            raise NoToken(_why_no_token(exc, auth or self.auth)) from None
         except _UNREAD as exc:
-            raise token_errors.NoToken(
+            raise NoToken(
                 'what answers is not Keystone as expected '
                 f'({errors.one_line(str(exc))})') from None
 
@@ -139,8 +142,8 @@ class Session(session.Session):
             self._logins[adapter.origin(url)] = login
         return url
 
-    def _budget(self, method: str = 'GET') -> budget.Budget:
-        return budget.Budget(
+    def _budget(self, method: str = 'GET') -> adapter.Budget:
+        return adapter.Budget(
             self.timeout, self._max_bytes,
             self._stopped if method in self._questions else None)
 
@@ -174,3 +177,51 @@ def _mask(record: logging.LogRecord) -> bool:
 
 for _name in _LOGGERS:
     logging.getLogger(_name).addFilter(_mask)
+
+
+class NoToken(exceptions.ClientException):
+    """Keystone gives no token; the request that needs it was not sent."""
+
+
+def _why_no_token(exc: exceptions.ClientException,
+                  by: plugin.BaseAuthPlugin | None) -> str:
+    """A clause.
+
+    :param by: how the login was tried
+    """
+    said = ' '.join(str(exc).split()).rstrip('.')
+    if isinstance(exc, exceptions.SSLError):
+        return tls(exc, 'Keystone')
+    if isinstance(exc, exceptions.ConnectionError):
+        return f'Keystone does not answer: {said.split(": HTTP")[0]}'
+    status = getattr(exc, 'http_status', None)
+    if isinstance(exc, exceptions.DiscoveryFailure):
+        return f'no Keystone is found by auth_url: {said}'
+    if status not in (401, 403, 404):
+        return f'Keystone gives no token: {said}'
+    if isinstance(by, identity.V3ApplicationCredential):
+        hint = ('the application credential or its secret is wrong, or it '
+                'has expired or was deleted')
+    elif isinstance(by, _TOKENS):
+        hint = ('the token has expired or was revoked, and cannot be '
+                'renewed; give a password or an application credential')
+    elif status == 404:
+        hint = 'auth_url is wrong'
+    else:
+        hint = ('the user, the password, the project or one of their domains '
+                'is wrong, or the user is disabled or has no role in the '
+                'project')
+    return f'Keystone refuses the login ({said}): {hint}'
+
+
+def tls(exc: Exception, server: str) -> str:
+    """Why there is no TLS with a server, a clause."""
+    said = str(exc)
+    found = re.search(r'certificate verify failed: ([^("\']+)', said)
+    if found:
+        return (f'the certificate of {server} cannot be verified '
+                f'({found[1].strip()}); cafile has to name the certificates '
+                'of the CA that signed it')
+    found = re.search(r'\[SSL[^]]*\] ([^("\']+)', said)
+    return (f'{server} does not speak TLS as expected '
+            f'({found[1].strip() if found else said.split(": HTTPS")[0]})')

@@ -13,7 +13,6 @@ from requests_mock.contrib import fixture
 import testtools
 
 from serifos.web import session
-from serifos.web import token_errors
 
 URL = 'http://keystone:5000/v3'
 DOMAINS = {'user_domain_id': 'default', 'project_domain_id': 'default'}
@@ -48,7 +47,7 @@ class TokenErrorsTest(testtools.TestCase):
     def why(self, auth):
         asking = session.Session(auth=auth)
         return str(self.assertRaises(
-            token_errors.NoToken, asking.get, 'http://cinder:8776/v3'))
+            session.NoToken, asking.get, 'http://cinder:8776/v3'))
 
     @ddt.data(
         (PASSWORD, refusal(401, 'The request you have made requires '
