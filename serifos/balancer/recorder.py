@@ -19,7 +19,7 @@ from serifos.facts.history import History
 from serifos.facts.inventory import Inventory
 from serifos.facts import times
 from serifos.plan import eligibility
-from serifos.telemetry.history import means
+from serifos.telemetry import amounts
 
 LOG = log.getLogger(__name__)
 
@@ -75,7 +75,7 @@ class Recorder:
             begin = end - _SET_BACK_S
         if begin >= end:
             return
-        source = self.source or means.Means(observed)
+        source = self.source or amounts.Means(observed)
         added = self.store.add(
             source.read(places, begin, end, step_s), until)
         LOG.debug('The history of %d volumes goes until %s%s.', len(places),

@@ -3,7 +3,9 @@
 
 After SNIA's Solid State Storage Performance Test Specification: purge, then
 128 KiB sequential writes over twice the capacity, then rounds of random
-writes until their IOPS are steady. What was done is kept beside the
+writes until their IOPS are in steady state: over the last five rounds they
+stay within 20 % of their mean, and the least-squares line through them
+changes by no more than 10 % of it. What was done is kept beside the
 dataset, so that a resumed build neither purges nor fills again.
 """
 
@@ -14,11 +16,11 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
 import pathlib
+import statistics
 from typing import Any
 
 from serifos.bench import fio
 from serifos.bench import sizes
-from serifos.bench import steady
 from serifos.bench.target import Area
 from serifos.bench.target import Target
 from serifos import errors
@@ -38,6 +40,10 @@ PATTERN = Workload(write_pct=100, block_kib=4, iodepth=8)
 
 _CHUNK = 4 * 2 ** 30
 _LEAST_IOPS = 1e-6
+
+WINDOW = 5
+EXCURSION = 0.20
+SLOPE = 0.10
 
 
 @dataclasses.dataclass(frozen=True)
@@ -72,7 +78,7 @@ class Rounds:
     most: int = 25
 
     def __post_init__(self) -> None:
-        bounds.refuse_outside('--settle-rounds', self.most, steady.WINDOW,
+        bounds.refuse_outside('--settle-rounds', self.most, WINDOW,
                               10_000)
         bounds.refuse_outside('--settle-seconds', self.seconds, 0.5, 86400,
                               's')
@@ -144,7 +150,7 @@ def _fill(area: Area, state: Progress, keep: Callable[[Progress], Progress],
 
 def _settle(area: Area, rounds: Rounds, state: Progress,
             keep: Callable[[Progress], Progress], ports: Ports) -> Progress:
-    while not (verdict := steady.steady(state.iops)).ok:
+    while not (verdict := steadiness(state.iops)).ok:
         if len(state.iops) >= rounds.most:
             raise errors.DeviceError(
                 f'{area.pieces[0].path} has not settled in '
@@ -185,3 +191,32 @@ def parse(text: str) -> Progress:
         doc['identity'].object(), doc['purge'].text_or_none(),
         doc['written'].whole(),
         tuple(one.number(_LEAST_IOPS) for one in doc['iops'].items()))
+
+
+@dataclasses.dataclass(frozen=True)
+class Steadiness:
+    """Fractions of the window's mean, and the verdict.
+
+    :param excursion: greatest minus least
+    :param slope: what the fitted line changes by over the window
+    """
+
+    excursion: float
+    slope: float
+    ok: bool
+
+
+def steadiness(values: Sequence[float]) -> Steadiness:
+    """The verdict on the last rounds; not settled before there are five.
+
+    :param values: one figure a round, such as IOPS, all positive
+    """
+    window = values[-WINDOW:]
+    if len(window) < WINDOW or not sum(window) > 0:
+        return Steadiness(float('inf'), float('inf'), False)
+    mean = statistics.fmean(window)
+    excursion = (max(window) - min(window)) / mean
+    line = statistics.linear_regression(range(WINDOW), window)
+    slope = abs(line.slope) * (WINDOW - 1) / mean
+    return Steadiness(excursion, slope,
+                      excursion <= EXCURSION and slope <= SLOPE)

@@ -4,12 +4,18 @@
 Replies are read in :mod:`serifos.cloud.api_views`, errors in
 :mod:`serifos.cloud.api_errors`. A request that changes something is never
 retried: the caller has to find out whether one without an answer arrived.
+
+A request that an account may not make gets a 403. A list that it may ask for
+comes without the volumes of other projects, or without a field; planned for,
+such volumes would be no load, or move although their project is excluded. So
+a list that lacks something is refused.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import Any
 from urllib import parse
 
@@ -20,11 +26,9 @@ from keystoneauth1 import session as ks_session
 
 from serifos.cloud import api_errors
 from serifos.cloud import api_views
-from serifos.cloud import attachments
 from serifos.cloud import pages
 from serifos.cloud import pool_stats
 from serifos.cloud import refused
-from serifos.cloud import rights
 from serifos import errors
 from serifos.facts import fields
 from serifos.facts.inventory import Inventory
@@ -38,6 +42,25 @@ VERSION = '3.70'
 """The API's microversion, in Cinder since Xena."""
 
 _OLD_COPY = 'migration src for '
+
+_ALL_PROJECTS = ('it lists the volumes of one project only; policy '
+                 'context_is_admin')
+VOLUME = {
+    'migration_status': _ALL_PROJECTS,
+    'os-vol-host-attr:host': 'it does not say where a volume is; policy '
+                             'volume_extension:volume_host_attribute',
+    'os-vol-mig-status-attr:name_id': 'it does not name the logical volumes; '
+    'policy volume_extension:volume_mig_status_attribute',
+    'os-vol-tenant-attr:tenant_id': 'it does not say whose a volume is; '
+    'policy volume_extension:volume_tenant_attribute'}
+"""Field of a volume's detailed view → what is hidden, by which policy."""
+
+TYPE = {
+    'extra_specs': 'it does not show the extra specs of volume types; policy '
+                   'volume_extension:access_types_extra_specs',
+    'qos_specs_id': 'it does not show the QoS of volume types; policy '
+                    'volume_extension:access_types_qos_specs_id'}
+"""The same of a volume type's."""
 
 
 def noauth(endpoint: str, project_id: str, user_id: str = 'admin',
@@ -123,7 +146,7 @@ class Cinder:
         """A volume type as it is now, its QoS not read; None if gone."""
         with api_errors.sentences(self._api):
             types = self._types()
-            why = rights.hidden(types, rights.TYPE)
+            why = hidden(types, TYPE)
             if why is not None:
                 raise api_errors.denied(why)
             found, unread = api_views.each(
@@ -154,7 +177,7 @@ class Cinder:
     def attachments_of(self, volume_id: str) -> tuple[Attachment, ...]:
         """The attachments of a volume, those that are not complete too."""
         with api_errors.sentences(self._api):
-            return tuple(map(attachments.attachment, self._reads.items(
+            return tuple(map(attachment, self._reads.items(
                 '/attachments/detail', 'attachments', all_tenants=1,
                 volume_id=volume_id)))
 
@@ -251,10 +274,10 @@ class Cinder:
 
     def _refuse_hidden(self, volumes: list[Any], types: list[Any]) -> None:
         """:raises Refused: where the account does not see all that we need"""
-        why = (rights.hidden(volumes, rights.VOLUME)
-               or rights.hidden(types, rights.TYPE))
+        why = (hidden(volumes, VOLUME)
+               or hidden(types, TYPE))
         if why is None and not volumes:
-            why = rights.of_one_project(self._reads.items(
+            why = of_one_project(self._reads.items(
                 '/types', 'volume_types', is_public=False))
         if why is not None:
             raise api_errors.denied(why)
@@ -275,3 +298,48 @@ def _record(name: str, doc: object) -> Record:
         raise errors.CloudError(
             f'Cinder\'s answer for volume {name} cannot be read: {exc}.'
             ) from None
+
+
+def attachment(said: object) -> Attachment:
+    """An attachment as the API's detailed view gives it.
+
+    :raises ValueError: where it cannot be read
+    """
+    doc = fields.Field(said)
+    conn = doc['connection_info']
+    if conn.value is None:
+        conn = fields.Field({}, conn.place)
+    data = conn if conn['data'].value is None else conn['data']
+    return Attachment(
+        doc['id'].name(), doc['volume_id'].name(), doc['status'].name(),
+        server_id=doc['instance'].name_or_none(),
+        targets=_targets(data))
+
+
+def _targets(data: fields.Field) -> tuple[tuple[str, str], ...]:
+    """Those of iSCSI: one, or the paths of multipath."""
+    portals, names = ([each.name() for each in data[key].items()]
+                      if data[key].value else []
+                      for key in ('target_portals', 'target_iqns'))
+    if not portals and data['target_iqn'].value is not None:
+        portals = [data['target_portal'].name()]
+        names = [data['target_iqn'].name()]
+    return tuple(zip(portals, names))
+
+
+def hidden(docs: Sequence[object], fields: Mapping[str, str]) -> str | None:
+    """Why a list without one of the fields is no use, a clause, or None."""
+    items = [doc for doc in docs if isinstance(doc, dict)]
+    return next((why for field, why in fields.items() if items and not any(
+        field in doc for doc in items)), None)
+
+
+def of_one_project(private: Sequence[object]) -> str | None:
+    """Whether an empty list of volumes is that of one project, a clause.
+
+    :param private: the types listed for ``is_public=false``, which Cinder
+        ignores unless the account sees all projects
+    """
+    return _ALL_PROJECTS if any(
+        isinstance(doc, dict) and doc.get('is_public') is True
+        for doc in private) else None

@@ -4,12 +4,17 @@
 By numpy; it agrees with the prediction by the standard library to 1e-9,
 which a property test checks. Linear models of all pools are one
 table; each other model predicts for its own pools.
+
+What a tenant sees is the sum of its pool's parts times factors of its own. So
+the mean square over tenants needs only the sums of the products of two
+factors.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from collections.abc import Sequence
+import dataclasses
 import functools
 
 import numpy as np
@@ -21,7 +26,6 @@ from serifos.model import kinds
 from serifos.model.linear import predict as linear
 from serifos.model.model import LIGHT
 from serifos.model.model import Model
-from serifos.model import pool_squares
 from serifos.model import rates
 from serifos.model.tenant import arithmetic
 
@@ -91,10 +95,10 @@ class Fleet:
             (i, m.predictor) for i, m in enumerate(distinct)
             if isinstance(m.predictor, kinds.TenantPredictor)]
         self._squares: dict[str, tuple[
-            pool_squares.Squares, kinds.TenantPredictor]] = {}
+            Squares, kinds.TenantPredictor]] = {}
         for one, predictor in self._telling if squares else ():
             if (kind := distinct[one].kind) not in self._squares:
-                its = pool_squares.Squares.of(predictor, self.features)
+                its = Squares.of(predictor, self.features)
                 self._squares[kind] = its, predictor
                 self.features = its.end
 
@@ -315,3 +319,46 @@ def _columns(workloads: Sequence[workload.Workload]) -> dict[str, Floats]:
 def _row(coefficients: linear.Coefficients) -> list[float]:
     return [coefficients.get(term, 0.0)
             for term in (linear.INTERCEPT, *_COMMON)]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Squares:
+    """The products of each two factors of a kind, as columns of Loads.
+
+    :param begin: the first of these columns
+    :param pairs: int[2, columns], the two factors of each
+    """
+
+    begin: int
+    pairs: tuple[Ints, Ints]
+
+    @classmethod
+    def of(cls, predictor: kinds.TenantPredictor, begin: int) -> Squares:
+        none = predictor.factors(np.zeros((0, len(workload.FEATURES))))
+        first, second = np.triu_indices(none.shape[1])
+        return cls(begin, (first, second))
+
+    @property
+    def end(self) -> int:
+        return self.begin + len(self.pairs[0])
+
+    def products(self, factors: Floats) -> Floats:
+        """Those of each workload, on the grid: float[n, columns].
+
+        :param factors: float[n, parts], each of one workload
+        """
+        first, second = self.pairs
+        return np.rint(factors[:, first] * factors[:, second]
+                       * workload.GRID) / workload.GRID
+
+    def root_mean(self, parts: Floats, own: Floats) -> Floats:
+        """The root of the mean square over tenants, µs[n]; 0 without any.
+
+        :param parts: float[n, parts], of the pools
+        :param own: float[n, features], the sum of the tenants' Loads
+        """
+        total = np.zeros(len(parts))
+        for column, (i, j) in enumerate(zip(*self.pairs), self.begin):
+            total += (1 + (i != j)) * parts[:, i] * parts[:, j] * (
+                own[:, column])
+        return np.sqrt(np.maximum(total, 0.0) / np.maximum(own[:, 0], 1.0))

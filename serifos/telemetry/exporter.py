@@ -14,10 +14,13 @@ from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
+import dataclasses
 import re
 
+from prometheus_client import parser
+
+from serifos.facts import activity
 from serifos.telemetry import counters
-from serifos.telemetry import exposition
 
 PREFIX = 'volume-'
 INFO = 'node_disk_device_mapper_info'
@@ -41,17 +44,33 @@ _DEVICE = re.compile(r'[\w!.+-]{1,64}', re.ASCII)
 _LVM = re.compile(r'[\w.+-]{1,127}', re.ASCII)
 """How LVM names groups and volumes."""
 
+MOST_LINES = 70_000
+"""Lines of wanted names: an LV has seven, so that is 10,000 of them."""
 
-def parse(data: bytes) -> list[exposition.MetricSample]:
+MOST_BYTES = 4096
+"""Of such a line."""
+
+_NO_FLOAT = re.compile(r'(?<=[\s}])[0-9]{309,}')
+"""A figure of so many digits, at which the parser ends with an error."""
+
+DISK_INFO = 'node_disk_info'
+
+_MADE = ('dm-', 'loop', 'md', 'nbd', 'ram', 'rbd', 'sr', 'zram')
+"""How names of devices begin that are no disks."""
+
+_MOST_CHARACTERS = 128
+
+
+def parse(data: bytes) -> list[MetricSample]:
     """The samples of an exposition that are read here.
 
     :raises ValueError: where it is not an exposition
     """
-    return exposition.samples(data, NAMES)
+    return samples(data, NAMES)
 
 
 def reading(at: float,
-            samples: Iterable[exposition.MetricSample]) -> counters.Reading:
+            samples: Iterable[MetricSample]) -> counters.Reading:
     """The join of devices with logical volumes.
 
     An impossible value is a fault of its volume, or of the host.
@@ -133,3 +152,67 @@ def _fault(where: list[tuple[str, str]],
     if not _counters(device, values).are_sane:
         return f'a counter of its device {device} is out of range'
     return None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class MetricSample:
+    """A sample: name, labels and value."""
+
+    name: str
+    labels: Mapping[str, str]
+    value: float
+
+
+def samples(data: bytes, wanted: Collection[str]) -> list[MetricSample]:
+    """The samples of these names, in their order.
+
+    :param data: what an exporter answered, UTF-8
+    :raises ValueError: with a clause, where such a line is not a sample, or
+        there are too many
+    """
+    lines = re.compile(rb'^(?:%s)(?![\w:]).*' % b'|'.join(
+        name.encode() for name in wanted), re.MULTILINE)
+    found: list[MetricSample] = []
+    for line in lines.finditer(data):
+        size = line.end() - line.start()
+        if size > MOST_BYTES:
+            raise ValueError(f'a line of {size} bytes')
+        if len(found) == MOST_LINES:
+            raise ValueError(f'more than {MOST_LINES} lines of disks')
+        found.append(_sample(line[0].decode(errors='replace').rstrip('\r')))
+    return found
+
+
+def _sample(line: str) -> MetricSample:
+    line = _NO_FLOAT.sub('+Inf', line)
+    try:
+        family, = parser.text_string_to_metric_families(f'{line}\n')
+        sample, = family.samples
+        return MetricSample(sample.name, sample.labels, float(sample.value))
+    except Exception:  # it raises what its own steps happen to raise
+        raise ValueError(f'the line {line[:80]!r} is not a sample') from None
+
+
+def parse_disks(data: bytes) -> tuple[activity.Disk, ...]:
+    """The disks of an exposition.
+
+    :raises ValueError: where it is none
+    """
+    return disks_of(
+        sample.labels for sample in samples(data, [DISK_INFO]))
+
+
+def disks_of(several: Iterable[Mapping[str, str]]
+             ) -> tuple[activity.Disk, ...]:
+    """The disks, from labels; none where one of them has no model.
+
+    Devices that the kernel makes of others are left out, and volumes that are
+    attached by iSCSI, as during a migration.
+    """
+    found = [activity.Disk(labels.get('model', '')[:_MOST_CHARACTERS],
+                           labels.get('serial', '')[:_MOST_CHARACTERS])
+             for labels in several
+             if not labels.get('device', '').startswith(_MADE)
+             and 'iscsi' not in labels.get('path', '')]
+    return tuple(dict.fromkeys(found)) if all(
+        disk.model for disk in found) else ()

@@ -30,10 +30,10 @@ from serifos.facts import fields
 from serifos.facts.history import Series
 from serifos.facts.telemetry import Telemetry
 from serifos.facts import times
+from serifos.telemetry import amounts
 from serifos.telemetry.counters import Counters
 from serifos.telemetry.counters import Reading
 from serifos.telemetry import gnocchi_disks as disks
-from serifos.telemetry.history import gnocchi as past
 from serifos.telemetry import http
 from serifos.telemetry import window
 
@@ -44,6 +44,9 @@ _MEASURES = 50_000
 """Of one answer, some 3 MiB of JSON."""
 
 T = TypeVar('T')
+
+_MOST_APART = 2.5
+"""Granularities between two measures; more is a gap."""
 
 
 class Gnocchi(Telemetry):
@@ -66,7 +69,7 @@ class Gnocchi(Telemetry):
         self._session = session
         self._url = f'{url.rstrip("/")}/v1'
         self._attachments = attachments
-        self.granularity_s = granularity_s
+        self._granularity_s = granularity_s
         self._clock = clock
 
     @property
@@ -79,10 +82,10 @@ class Gnocchi(Telemetry):
                 ) -> activity.Observed:
         """:raises CloudError: where Gnocchi or Cinder cannot be asked"""
         now = self._clock()
-        begin = now - window.reach_s(window_s, self.granularity_s)
+        begin = now - window.reach_s(window_s, self._granularity_s)
         readings: dict[str, list[Reading]] = {}
-        for place, found in self.counters(places, begin, functools.partial(
-                disks.counters, window_s=window_s + self.granularity_s / 2)):
+        for place, found in self._counters(places, begin, functools.partial(
+                disks.counters, window_s=window_s + self._granularity_s / 2)):
             readings[place.volume] = [
                 Reading(now, fault=found)] if isinstance(found, str) else [
                     Reading(at, {place.lv_id: counters})
@@ -90,18 +93,44 @@ class Gnocchi(Telemetry):
         return dataclasses.replace(window.observed(
             [dataclasses.replace(place, since=0.0) for place in places],
             readings, now=now, window_s=window_s,
-            interval_s=self.granularity_s, of=lambda place: place.volume),
+            interval_s=self._granularity_s, of=lambda place: place.volume),
             in_qemu=True)
 
     def read(self, places: Sequence[activity.MeasuredVolume], begin: float,
              end: float, step_s: int) -> Series:
-        """The port :class:`.facts.history.History` over what it keeps."""
-        return past.read(self, places, begin, end, step_s)
+        """The port :class:`.facts.history.History` over what it keeps.
 
-    def counters(self, places: Sequence[activity.MeasuredVolume],
-                 begin: float, joined: disks.Joined) -> Iterator[tuple[
-                     activity.MeasuredVolume,
-                     list[tuple[float, Counters]] | str]]:
+        One volume after another, since it was attached. Their latency is
+        QEMU's: the time that throttled requests wait is left out.
+        """
+        if step_s <= 0 or step_s % self._granularity_s:
+            raise errors.InputError(
+                f'Gnocchi has no slots of {step_s} s; give a multiple of '
+                '[telemetry] gnocchi_granularity, '
+                f'{self._granularity_s:g} s.')
+        longest_s = _MOST_APART * self._granularity_s
+        found = Series.empty([place.volume for place in places], begin, end,
+                             step_s)
+        for column, (place, known) in enumerate(self._counters(
+                places, found.begin - longest_s, disks.any_counters)):
+            if isinstance(known, str):
+                continue
+            here = activity.MeasuredVolume(
+                place.volume, place.volume, place.pool, place.since)
+            found.sums[:, :, column] = amounts.series(
+                [here], {here.host: [
+                    Reading(at, {here.lv_id: counters})
+                    for at, counters in disks.without_waiting(
+                        [(at, its) for at, its in known if at >= here.since],
+                        place.caps)]},
+                found.begin, found.end, step_s, longest_s=longest_s
+            ).sums[:, :, 0]
+        return found
+
+    def _counters(self, places: Sequence[activity.MeasuredVolume],
+                  begin: float, joined: disks.Joined) -> Iterator[tuple[
+                      activity.MeasuredVolume,
+                      list[tuple[float, Counters]] | str]]:
         """Places, and their counters since then, or why they are unknown.
 
         Before ``since`` of a place another volume may have been there.
@@ -126,16 +155,16 @@ class Gnocchi(Telemetry):
                 yield dataclasses.replace(place, since=attached.get(
                     place.volume, ('', '', 0.0))[2]), _counters(
                         [*itertools.islice(told, len(its))], joined)
-            if self._clock() - began > self.granularity_s:
+            if self._clock() - began > self._granularity_s:
                 raise errors.CloudError(
                     f'{http.shown(self._url)} is too slow: in '
-                    f'{self.granularity_s:g} s it answered for '
+                    f'{self._granularity_s:g} s it answered for '
                     f'{first + len(some)} of {len(places)} volumes.')
 
     def _at_once(self, seconds: float) -> int:
         """Volumes whose measures of such a time are one answer."""
         each = len(disks.COUNTED + disks.TIMED) * max(
-            1, seconds / self.granularity_s)
+            1, seconds / self._granularity_s)
         return max(1, min(_AT_ONCE, int(_MEASURES // each)))
 
     def _measured(self, wanted: Sequence[Mapping[str, str] | str],
@@ -155,7 +184,7 @@ class Gnocchi(Telemetry):
             if len(wanted) == 1:
                 return [
                     'Gnocchi has no measures of its disk of each '
-                    f'{self.granularity_s:g} s; is that a granularity of '
+                    f'{self._granularity_s:g} s; is that a granularity of '
                     'their archive policy?']
             half = len(wanted) // 2
             return [*self._measured(wanted[:half], begin),
@@ -169,7 +198,7 @@ class Gnocchi(Telemetry):
         found = self._ask(
             'aggregates', 'POST', dict, params={
                 'start': times.text(begin).removesuffix('Z'),
-                'granularity': f'{self.granularity_s:g}'},
+                'granularity': f'{self._granularity_s:g}'},
             json={'operations': ['metric', *(
                 [metric, disks.METHOD] for metric in metrics)]}
         ).get('measures')

@@ -4,30 +4,62 @@
 It is asked for the samples themselves (a range vector), so that the join
 with LV names and resets are the same arithmetic as without it. Aetos,
 OpenStack's Prometheus behind Keystone, is asked alike.
+
+Of days it is asked for the counters as they were every five minutes, and for
+the times at which these were scraped: so a rate is that between two scrapes,
+and an exporter or a Prometheus that was silent makes a gap, not a volume
+that is idle and then busier than it was.
 """
 
 from __future__ import annotations
 
+import bisect
 from collections.abc import Callable
 from collections.abc import Collection
+from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
+import dataclasses
 import ipaddress
+import itertools
 import math
+import operator
 import time
 
 from keystoneauth1.session import Session
+import numpy as np
+from oslo_log import log as logging
 
+from serifos import errors
 from serifos.facts import activity
+from serifos.facts.history import Series
 from serifos.facts.telemetry import Telemetry
+from serifos.facts import times
+from serifos.telemetry import amounts
+from serifos.telemetry import counters
 from serifos.telemetry.counters import Reading
-from serifos.telemetry import disks
 from serifos.telemetry import exporter
-from serifos.telemetry.history import amounts
-from serifos.telemetry.history import prometheus as past
-from serifos.telemetry import merged
 from serifos.telemetry import promql
 from serifos.telemetry import window
+
+LOG = logging.getLogger(__name__)
+
+_APART_S = 300
+"""Between two of the counters that are asked for, at most."""
+
+_FEW = 100
+"""Volumes that a query names; of more it asks for all there are."""
+
+_MOST_COUNTERS = 20_000
+"""That are asked for at once, by slots and volumes; eight samples each."""
+
+Named = Callable[[Collection[str], Sequence[promql.Exporter]],
+                 Mapping[str, Sequence[promql.Exporter]]]
+"""The hosts that are wanted, and exporters → host, or another name, and its
+exporters."""
+
+_INSTANT_S = 0.001
+"""How finely Prometheus keeps times."""
 
 
 class Prometheus(Telemetry):
@@ -54,7 +86,7 @@ class Prometheus(Telemetry):
         self._hosts = dict(hosts or {})
         self._interval_s = interval_s
         self._clock = clock
-        self.history = past.Past(self._server, interval_s, self._named)
+        self.history = Past(self._server, interval_s, self._named)
 
     def observe(self, places: Sequence[activity.MeasuredVolume],
                 window_s: float, pools: Collection[str] = ()
@@ -75,14 +107,15 @@ class Prometheus(Telemetry):
         """
         during = f'[{math.ceil(window.reach_s(300, self._interval_s))}s]'
         several = [labels for labels, _ in self._server.ask(
-            self._server.of([disks.INFO]) + during)]
+            self._server.of([exporter.DISK_INFO]) + during)]
         values = sorted({labels.get(self._label, '') for labels in several})
         found = {}
         for host in hosts:
             its = [values[nth] for nth in _matching(
                 self._hosts.get(host), host, values)]
-            found[host] = disks.of(labels for labels in several if labels.get(
-                self._label, '') in its)
+            found[host] = exporter.disks_of(
+                labels for labels in several
+                if labels.get(self._label, '') in its)
         return {host: its for host, its in found.items() if its}
 
     def _exporters(self, seconds: float) -> list[promql.Exporter]:
@@ -100,7 +133,7 @@ class Prometheus(Telemetry):
         fault = self._fault(its)
         if fault is not None:
             return [Reading(self._clock(), fault=fault)]
-        return merged.readings(
+        return merged_readings(
             [[exporter.reading(at, one.moments[at])
               for at in sorted(one.moments)] for one in its],
             amounts.longest_s(self._interval_s),
@@ -163,3 +196,159 @@ def _short(name: str) -> str:
         return str(ipaddress.ip_address(name))
     except ValueError:
         return name.partition('.')[0]
+
+
+@dataclasses.dataclass(frozen=True)
+class Past:
+    """The port :class:`.facts.history.History` over a Prometheus.
+
+    :param interval_s: its scrape_interval
+    """
+
+    server: promql.Server
+    interval_s: float
+    named: Named
+
+    def read(self, places: Sequence[activity.MeasuredVolume], begin: float,
+             end: float, step_s: int) -> Series:
+        """As :meth:`.facts.history.History.read`.
+
+        No more is asked for at once than an answer may hold.
+        """
+        apart_s = _APART_S if step_s and not step_s % _APART_S else step_s
+        if step_s < 0 or not max(1, self.interval_s) <= apart_s <= _APART_S:
+            raise errors.InputError(
+                f'Prometheus is not asked for slots of {step_s} s; give a '
+                f'multiple of {_APART_S} s, or less than that but not than '
+                f'its scrape_interval, {self.interval_s:g} s.')
+        found = Series.empty([place.volume for place in places], begin,
+                             end, step_s)
+        if not places:
+            return found
+        longest_s = max(1.5 * apart_s, amounts.longest_s(self.interval_s))
+        lost: dict[str, list[counters.Reading]] = {
+            host: [] for host in window.hosts(places, ())}
+        at_once = apart_s * max(1, _MOST_COUNTERS // (len(places) + _FEW))
+        for since in range(found.begin, found.end, at_once):
+            until = min(since + at_once, found.end)
+            readings = {
+                host: _merged(its, longest_s) for host, its in
+                self._exporters(places, since, until, apart_s).items()}
+            for host, its in lost.items():
+                its += [r for r in readings.get(host, ()) if r.fault]
+            seen = amounts.series(places, readings, since, until, apart_s,
+                                  longest_s=longest_s)
+            slots = (np.array(seen.begins) - found.begin) // step_s
+            np.add.at(found.sums, np.s_[:, slots], seen.sums)
+        _tell(lost)
+        return found
+
+    def _exporters(self, places: Sequence[activity.MeasuredVolume],
+                   since: int, until: int, apart_s: int
+                   ) -> Mapping[str, Sequence[promql.Exporter]]:
+        """Host → its exporters at the steps from one time to another.
+
+        And one more, since the newest of the last step was taken before.
+        """
+        seconds = until + apart_s - since
+        # Prometheus 3 leaves out what lies at the beginning itself.
+        during = (f'[{seconds + apart_s // 2}s:{apart_s}s] @ '
+                  f'{until + apart_s}')
+        known = promql.exporters(
+            self.server.ask(query + during) for query in self._queries(
+                () if len(places) > _FEW else places))
+        return self.named(window.hosts(places, ()), known)
+
+    def _queries(self, places: Sequence[activity.MeasuredVolume]
+                 ) -> Iterator[str]:
+        """Counters with the names of volumes; clocks; times of scrapes.
+
+        :param places: whose counters are wanted; none for all there are
+        """
+        of = self.server.of
+        if places:
+            names = sorted({exporter.PREFIX + name for place in places
+                            for name in (place.volume, place.lv_id)})
+            lvs = '|'.join(map(promql.literal, names))
+            wanted = of((exporter.INFO,), 'lv_layer=""', f'lv_name=~"{lvs}"')
+            yield wanted
+            yield (f'({of(exporter.COUNTERS)} and '
+                   f'ignoring({",".join(promql.OF_LVS)}) {wanted})')
+        else:
+            yield of((*exporter.COUNTERS, exporter.INFO))
+        yield of((exporter.BOOTED, exporter.CLOCK))
+        yield ('max without(device) (timestamp('
+               f'{of(exporter.COUNTERS[:1])}))')
+
+
+def _merged(its: Sequence[promql.Exporter],
+            longest_s: float) -> list[counters.Reading]:
+    """The readings of a host by its exporters."""
+    return merged_readings(
+        [list(_readings(one)) for one in its], longest_s,
+        lambda nths: promql.double([its[nth].labels for nth in nths]))
+
+
+def _readings(one: promql.Exporter) -> Iterator[counters.Reading]:
+    """The readings of an exporter, each at the time of its scrape.
+
+    One that shows none of the volumes that were asked for was there too.
+    """
+    if one.fault is not None:
+        yield from (counters.Reading(at, fault=one.fault)
+                    for at in one.moments)
+        return
+    for _, samples in sorted(one.moments.items()):
+        scraped = [sample.value for sample in samples if not sample.name]
+        if len(scraped) == 1 and counters.is_time(scraped[0]):
+            found = exporter.reading(scraped[0], samples)
+            yield (counters.Reading(scraped[0])
+                   if found.fault == exporter.NO_DISKS
+                   else found)
+
+
+def _tell(lost: Mapping[str, Sequence[counters.Reading]]) -> None:
+    """Logs what is left out of the past of hosts."""
+    for host, its in sorted(lost.items()):
+        if its:
+            LOG.warning(
+                'What volumes of %s did from %s to %s is not all known: %s',
+                host, times.text(its[0].at), times.text(its[-1].at),
+                its[-1].fault)
+
+
+def merged_readings(several: Sequence[Sequence[counters.Reading]],
+                    longest_s: float, why: Callable[[Sequence[int]], str]
+                    ) -> list[counters.Reading]:
+    """The readings of a host by exporters that followed one another.
+
+    A pod that is replaced, or a job that is renamed, gives the series of a
+    host other labels: the counters go on, and so does what is known. Only
+    where two exporters were read at the same time is it not known which one
+    is right.
+
+    :param several: those of each of its exporters, oldest first
+    :param longest_s: between two readings; more is a gap
+    :param why: what is wrong where these, by their numbers, were read at
+        the same time
+    """
+    spans = [_spans(its, longest_s) for its in several]
+    starts, ends = map(sorted, zip(*itertools.chain(*spans), strict=True)
+                       ) if any(spans) else ((), ())
+    double = [{at for start, end in its for at in (start, end)
+               if bisect.bisect_left(starts, end)
+               - bisect.bisect_right(ends, start) > 1} for its in spans]
+    those = [nth for nth, times in enumerate(double) if times]
+    fault = why(those) if those else None
+    return sorted(
+        (counters.Reading(reading.at, fault=fault) if reading.at in times
+         else reading for its, times in zip(several, double)
+         for reading in its), key=operator.attrgetter('at'))
+
+
+def _spans(its: Sequence[counters.Reading],
+           longest_s: float) -> list[tuple[float, float]]:
+    """The time for which each reading stands: since the one before it."""
+    times = [reading.at for reading in its]
+    return [(since if at - since <= longest_s else at - _INSTANT_S, at)
+            for since, at in itertools.pairwise([float('-inf'), *times])]

@@ -22,7 +22,7 @@ from oslo_log import log as logging
 from serifos import errors
 from serifos.facts import fields
 from serifos.telemetry import counters
-from serifos.telemetry import exposition
+from serifos.telemetry import exporter
 from serifos.telemetry import http
 
 LOG = logging.getLogger(__name__)
@@ -83,14 +83,14 @@ class Exporter:
     """
 
     labels: Labels
-    moments: Mapping[float, Sequence[exposition.MetricSample]]
+    moments: Mapping[float, Sequence[exporter.MetricSample]]
     fault: str | None = None
 
 
 def exporters(answers: Iterable[Answer]) -> list[Exporter]:
     """The exporters whose series these answers have."""
     found: dict[frozenset[tuple[str, str]],
-                dict[float, list[exposition.MetricSample]]] = {}
+                dict[float, list[exporter.MetricSample]]] = {}
     strange: dict[frozenset[tuple[str, str]], str] = {}
     for answer in answers:
         for labels, pairs in answer:
@@ -99,7 +99,7 @@ def exporters(answers: Iterable[Answer]) -> list[Exporter]:
             moments = found.setdefault(group, {})
             try:
                 for at, value in _values(pairs):
-                    moments.setdefault(at, []).append(exposition.MetricSample(
+                    moments.setdefault(at, []).append(exporter.MetricSample(
                         labels.get('__name__', ''), labels, value))
             except ValueError as exc:
                 strange[group] = (

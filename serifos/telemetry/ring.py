@@ -15,8 +15,10 @@ from collections.abc import Mapping
 import contextlib
 import fcntl
 import json
+import math
 import os
 import pathlib
+from typing import Any
 
 from oslo_log import log as logging
 
@@ -24,7 +26,6 @@ from serifos import errors
 from serifos.files import jsonl
 from serifos.files import owners
 from serifos.telemetry import counters
-from serifos.telemetry import ring_line
 
 LOG = logging.getLogger(__name__)
 
@@ -34,6 +35,8 @@ _MOST_OF_FILE = 2 ** 30
 """Bytes, then a new one is begun: half an hour of 50,000 volumes."""
 _MOST_BYTES = 2 ** 23
 """Of a line: 10,000 volumes are a fifth of it."""
+
+_AT = b'{"at":'
 
 
 class Ring:
@@ -56,7 +59,7 @@ class Ring:
             version that this serifos does not know
         """
         newest = max((r.at for r in readings.values()), default=0.0)
-        lines = ''.join(ring_line.text(host, reading)
+        lines = ''.join(line_of(host, reading)
                         for host, reading in readings.items())
         try:
             with self._locked():
@@ -120,9 +123,9 @@ def _readings(path: pathlib.Path,
     if _begun(path, lines) is None:
         return
     for line in lines:
-        if ring_line.time_of(line) < since:
+        if time_of(line) < since:
             continue
-        found = ring_line.reading(line) if line.startswith(b'{') else None
+        found = parsed(line) if line.startswith(b'{') else None
         if found is None:
             LOG.debug('A line of %s is not a reading', path)
         else:
@@ -162,3 +165,60 @@ def _lines(path: pathlib.Path) -> Iterator[bytes]:
         raise errors.InputError(
             f'{path} cannot be read: '
             f'{owners.why_not(path) or exc.strerror}.') from None
+
+
+def line_of(host: str, reading: counters.Reading) -> str:
+    """A reading as a line; without its numbers where one is not finite."""
+    doc: dict[str, Any] = {'at': round(reading.at, 3), 'host': host}
+    if reading.volumes:
+        doc['volumes'] = {lv: c.values for lv, c in reading.volumes.items()}
+    if reading.faults:
+        doc['faults'] = dict(reading.faults)
+    if reading.started is not None:
+        doc['started'] = reading.started
+    if reading.clock is not None:
+        doc['clock'] = reading.clock
+    if reading.fault is not None:
+        doc['fault'] = reading.fault
+    try:
+        return json.dumps(doc, separators=(',', ':'), allow_nan=False) + '\n'
+    except ValueError:
+        return line_of(host, counters.Reading(
+            reading.at, fault='its reading holds a number that is not finite'))
+
+
+def parsed(line: bytes) -> tuple[str, counters.Reading] | None:
+    """The host and its reading, None where a line is not what we wrote."""
+    try:
+        doc = jsonl.document(line)
+    except ValueError:
+        return None
+    host, volumes, faults = (doc.get(name, default) for name, default in (
+        ('host', None), ('volumes', {}), ('faults', {})))
+    started, clock, fault = (
+        doc.get(name) for name in ('started', 'clock', 'fault'))
+    if not (isinstance(host, str) and counters.is_time(doc.get('at'))
+            and isinstance(volumes, dict) and isinstance(faults, dict)
+            and all(isinstance(text, str) for text in faults.values())
+            and (fault is None or isinstance(fault, str))
+            and all(time is None or counters.is_time(time)
+                    for time in (started, clock))
+            and all(isinstance(values, list) and len(values) == 6
+                    and all(map(counters.is_figure, values))
+                    for values in volumes.values())):
+        return None
+    return host, counters.Reading(
+        doc['at'], {lv_id: counters.Counters(*values)
+                    for lv_id, values in volumes.items()},
+        faults, started, fault, clock)
+
+
+def time_of(line: bytes) -> float:
+    """The time that a line begins with, without parsing all of it.
+
+    Infinite where it begins otherwise, so that the line is parsed.
+    """
+    try:
+        return float(line[:40].removeprefix(_AT).partition(b',')[0])
+    except ValueError:
+        return math.inf

@@ -3,16 +3,23 @@
 
 No Prometheus is needed: every interval each exporter is asked once, the
 readings go to a ring on disk, and a window of them is what is observed.
+A host that does not answer holds one thread until its own deadline. The
+threads of a process are bounded, a host whose last question is still open
+is not asked again, and the end of the program waits for none of them.
 """
 
 from __future__ import annotations
 
+import collections
 from collections.abc import Callable
 from collections.abc import Collection
 from collections.abc import Mapping
 from collections.abc import Sequence
 import functools
+import threading
 import time
+from typing import Generic
+from typing import TypeVar
 
 from keystoneauth1.session import Session
 from oslo_log import log as logging
@@ -21,12 +28,10 @@ from serifos import errors
 from serifos.facts import activity
 from serifos.facts.history import Series
 from serifos.facts.telemetry import Telemetry
+from serifos.telemetry import amounts
 from serifos.telemetry.counters import Reading
-from serifos.telemetry import disks
 from serifos.telemetry import exporter
-from serifos.telemetry.history import amounts
 from serifos.telemetry import http
-from serifos.telemetry import parallel
 from serifos.telemetry.ring import Ring
 from serifos.telemetry import window
 
@@ -39,6 +44,14 @@ _PARSING_S = 2.0
 """What it may take to make a reading of an answer."""
 
 _UNNAMED = '[telemetry] endpoints names no node_exporter of it'
+
+Answer = TypeVar('Answer')
+
+MOST = 32
+"""Threads, those that are stuck too."""
+
+_SLOW_S = 1.0
+"""Who takes no longer is asked before all others."""
 
 
 class Scrape(Telemetry):
@@ -62,9 +75,9 @@ class Scrape(Telemetry):
         self._endpoints = dict(endpoints)
         self._ring = ring
         self._interval_s = interval_s
-        self._parallel: parallel.Parallel[Reading] = parallel.Parallel()
-        self._disks: parallel.Parallel[
-            tuple[activity.Disk, ...]] = parallel.Parallel()
+        self._parallel: Parallel[Reading] = Parallel()
+        self._disks: Parallel[
+            tuple[activity.Disk, ...]] = Parallel()
         self._clock = clock
         self._sleep = sleep
 
@@ -155,7 +168,7 @@ class Scrape(Telemetry):
 
     def _disks_of(self, url: str) -> tuple[activity.Disk, ...]:
         try:
-            return disks.parse(http.ask(self._session, url).content)
+            return exporter.parse_disks(http.ask(self._session, url).content)
         except (errors.CloudError, ValueError):
             return ()  # what observes tells why
 
@@ -183,3 +196,70 @@ class Scrape(Telemetry):
         except ValueError as exc:
             fault = f'the answer of its node_exporter cannot be read: {exc}'
         return Reading(asked, fault=errors.one_line(fault))
+
+
+class _Round(Generic[Answer]):
+    """The questions of a call, and their answers."""
+
+    def __init__(self, hosts: list[str]) -> None:
+        self.waiting = collections.deque(hosts)
+        self.open = len(hosts)
+        self.answers: dict[str, Answer] = {}
+        self.over = False
+
+
+class Parallel(Generic[Answer]):
+    """Asks hosts in threads, first those that answered fast the last time."""
+
+    def __init__(self, most: int = MOST) -> None:
+        self._most = most
+        self._changed = threading.Condition()
+        self._busy: set[str] = set()
+        self._took_s: dict[str, float] = {}
+
+    def ask(self, questions: Mapping[str, Callable[[], Answer]],
+            seconds: float) -> dict[str, Answer]:
+        """The answers that came within so many seconds, by host.
+
+        :param questions: host → what asks it, and raises nothing
+        """
+        with self._changed:
+            asked = _Round[Answer](sorted(
+                (host for host in questions if host not in self._busy),
+                key=lambda host: self._took_s.get(host, 0.0)))
+            threads = min(self._most - len(self._busy), asked.open)
+        for _ in range(threads):
+            threading.Thread(target=self._work, args=(asked, questions),
+                             daemon=True).start()
+        with self._changed:
+            self._changed.wait_for(lambda: not asked.open or threads <= 0,
+                                   seconds)
+            asked.over = True
+            for host in asked.waiting:  # its turn comes, after the fast
+                self._took_s[host] = max(
+                    _SLOW_S, self._took_s.get(host, 0.0) / 2)
+            return dict(asked.answers)
+
+    def _work(self, asked: _Round[Answer],
+              questions: Mapping[str, Callable[[], Answer]]) -> None:
+        while True:
+            with self._changed:
+                if asked.over or not asked.waiting:
+                    return
+                host = asked.waiting.popleft()
+                self._busy.add(host)
+            began = time.monotonic()
+            try:
+                answer = questions[host]()
+            except Exception:
+                LOG.exception('Asking %s failed', host)
+            else:
+                with self._changed:
+                    if not asked.over:
+                        asked.answers[host] = answer
+            finally:
+                with self._changed:
+                    self._busy.discard(host)
+                    self._took_s[host] = time.monotonic() - began
+                    asked.open -= 1
+                    self._changed.notify_all()

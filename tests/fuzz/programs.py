@@ -14,7 +14,7 @@ from serifos.bench import fio_output
 from serifos.bench import fio_result
 from serifos.bench import lsblk
 from serifos.bench import lvm
-from serifos.bench import purge_methods
+from serifos.bench import purge
 from serifos.bench.put_back import mountinfo
 from serifos.bench.put_back import place
 from serifos.facts import dataset
@@ -58,8 +58,8 @@ def volume_group(data: bytes) -> None:
 
 def erasing(data: bytes) -> None:
     """The outputs of hdparm and nvme that tell how to purge a device."""
-    purge_methods.sanitize_state(files.text(data))
-    purge_methods.ata('/dev/sdx', files.text(data))
+    purge.sanitize_state(files.text(data))
+    purge.ata('/dev/sdx', files.text(data))
 
 
 def mounts(data: bytes) -> None:

@@ -33,8 +33,8 @@ from serifos.facts.telemetry import Telemetry
 from serifos.facts import times
 from serifos.files import owners
 from serifos.plan.loads.slots import Slots
-from serifos.telemetry.history.remembered import Memory
-from serifos.telemetry.history.remembered import Remembered
+from serifos.telemetry.remembered import Memory
+from serifos.telemetry.remembered import Remembered
 from serifos.telemetry import window
 
 _HOUR, _DAY = 3600, 86400

@@ -29,7 +29,7 @@ from serifos.database import rounds as counted
 from serifos import errors
 from serifos.facts.cluster import Volume
 from serifos.report import observation
-from serifos.telemetry.history import remembered
+from serifos.telemetry import remembered
 
 _OURS = 'serifos'
 

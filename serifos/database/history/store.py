@@ -10,7 +10,9 @@ is none where the history goes on from elsewhere.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from collections.abc import Set
 import dataclasses
+import itertools
 
 import numpy as np
 from oslo_log import log
@@ -18,9 +20,9 @@ import sqlalchemy
 
 from serifos.database.connection import Database
 from serifos.database.history import history_tables
+from serifos.database.history.history_tables import VOLUMES
 from serifos.database.history import packed
 from serifos.database.history import slots
-from serifos.database.history import volumes
 from serifos import errors
 from serifos.facts import activity
 from serifos.facts.history import Series
@@ -31,6 +33,9 @@ _HOUR, _DAY = 3600, 86400
 
 TIERS = (slots.Tier(60, 6 * _HOUR), slots.Tier(300, 8 * _DAY),
          slots.Tier(_HOUR, 56 * _DAY))
+
+_AT_ONCE = 500
+"""Rows that one statement names."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -105,7 +110,7 @@ class Store:
               found: Series) -> None:
         """Fills a series; again from the beginning where it is tried again."""
         found.sums[:] = 0
-        numbers = volumes.numbers(connection, set(found.volumes))
+        numbers = numbers_of(connection, set(found.volumes))
         if not numbers:
             return
         parts = {number // packed.PART for number in numbers.values()}
@@ -132,10 +137,59 @@ class Store:
         ends = [span for tier in self.tiers
                 if (span := tier.ends(connection)) is not None]
         now = max([series.end, *(last for _, last in ends)])
-        numbers = volumes.update(connection, series.volumes, now)
+        numbers = update(connection, series.volumes, now)
         if ends:
-            volumes.forget(connection, min(first for first, _ in ends))
+            forget(connection, min(first for first, _ in ends))
         of = np.array([numbers[volume] for volume in series.volumes], int)
         for tier in self.tiers:
             tier.tidy(connection, series.end, tier.add(
                 connection, series.rolled_up(tier.step_s), of))
+
+
+def numbers_of(connection: sqlalchemy.Connection,
+               volumes: Set[str]) -> dict[str, int]:
+    """The numbers of those of these volumes that have one."""
+    query = sqlalchemy.select(VOLUMES.c.volume, VOLUMES.c.number)
+    if len(volumes) <= _AT_ONCE:
+        query = query.where(VOLUMES.c.volume.in_(volumes))
+    return {row.volume: row.number for row in connection.execute(query)
+            if row.volume in volumes}
+
+
+def update(connection: sqlalchemy.Connection, volumes: Sequence[str],
+           now: int) -> dict[str, int]:
+    """The numbers of all volumes that there are; the others are gone.
+
+    :param now: seconds of the epoch, later than all that is known
+    """
+    rows = connection.execute(sqlalchemy.select(VOLUMES)).all()
+    there = set(volumes)
+    known = {row.volume: row.number for row in rows}
+    taken = set(known.values())
+    free = (number for number in itertools.count() if number not in taken)
+    new = dict(zip((volume for volume in dict.fromkeys(volumes)
+                    if volume not in known), free))
+    added = [{'volume': volume, 'number': number}
+             for volume, number in new.items()]
+    for first in range(0, len(added), _AT_ONCE):
+        connection.execute(sqlalchemy.insert(VOLUMES),
+                           added[first:first + _AT_ONCE])
+    _mark(connection, [row.number for row in rows if row.gone_at is None
+                       and row.volume not in there], now)
+    _mark(connection, [row.number for row in rows if row.gone_at is not None
+                       and row.volume in there], None)
+    return known | new
+
+
+def forget(connection: sqlalchemy.Connection, before: int) -> None:
+    """Forgets volumes that were gone before anything that is known."""
+    connection.execute(sqlalchemy.delete(VOLUMES).where(VOLUMES.c.gone_at
+                                                        < before))
+
+
+def _mark(connection: sqlalchemy.Connection, found: Sequence[int],
+          gone_at: int | None) -> None:
+    for first in range(0, len(found), _AT_ONCE):
+        connection.execute(
+            sqlalchemy.update(VOLUMES).where(VOLUMES.c.number.in_(
+                found[first:first + _AT_ONCE])).values(gone_at=gone_at))

@@ -16,6 +16,7 @@ what is outstanding where reads and writes take equally long.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
 from typing import Any
@@ -28,11 +29,11 @@ from serifos import errors
 from serifos.facts.workload import Load
 from serifos.facts.workload import Workload
 from serifos.model import kinds
+from serifos.model.tenant import arithmetic
+from serifos.model.tenant.arithmetic import NUMBERS
 from serifos.model.tenant import inputs
 from serifos.model.tenant import parameters
-from serifos.model.tenant.rows import Rows
 from serifos.model.tenant import trend
-from serifos.model.tenant import trend_fit
 
 Floats = npt.NDArray[np.float64]
 
@@ -48,6 +49,31 @@ _UNIT_SLOPE = 0.5
 # a tenant's own queue takes below the other parts.
 _TREND, _QUEUED = 0.3, 3.5
 _LARGEST = 25.0  # the log of a part in µs
+
+_OF = arithmetic.arrays()
+
+_OF_RUN, _OF_KIND = 1.0, 0.15
+"""Weights of the mean of a run, and of a tenant's reads or writes, against
+1 of the latency that a tenant sees."""
+
+_MOST = 3.0
+"""The most that equal tenants of a run weigh together."""
+
+_DEPTHS = 2.0, 6.0
+_OF_DEPTH = 0.1
+"""Multiples of the depths of a run at which :meth:`Rows.at_other_depths`
+continues it, and the weight of that against the run."""
+
+_STARTS = 4
+_PRIOR = 0.1
+# Natural logarithms: by how much a coefficient may differ from a nominal
+# device's before that costs as much as an error of _PRIOR in one run.
+_LEEWAY = {'floor_us': 1.0, 'read_floor_us': 1.5, 'write_floor_us': 1.5,
+           'half_q': 0.7, 'read_us': 1.5, 'write_us': 1.5,
+           'read_own_us': 2.0, 'write_own_us': 2.0,
+           'read_us_per_kib': 1.0, 'write_us_per_kib': 1.0, 'drain_us': 2.0,
+           'drain_us_per_kib': 2.0, 'drain_read_us_per_kib': 2.0,
+           'sequential': 0.5, 'sharpness': 0.7}
 
 
 def fit(loads: Sequence[Load], y: Floats,
@@ -71,7 +97,7 @@ def fit(loads: Sequence[Load], y: Floats,
     rows = Rows.of([loads[i] for i in few], y[list(few)],
                    [seen[i] for i in few] if seen else [], figure)
     rng = np.random.default_rng(seed)
-    coefficients = trend_fit.fit(
+    coefficients = fit_trend(
         rows.sums[:, :len(trend.FIELDS)], np.log(y[list(few)]), rng)
     values = rows.values(coefficients)
     centre = values.mean(axis=0)
@@ -224,3 +250,144 @@ def _nominal(rows: Rows) -> Floats:
     found = middle - np.log(np.maximum(sizes, 1e-3)) - np.log(3.0)
     found[inputs.QUEUE] -= _QUEUED
     return found
+
+
+@dataclasses.dataclass(frozen=True)
+class Rows:
+    """What was measured: m figures of n runs, those of a run together.
+
+    :param sums: of :data:`.inputs.FIELDS`, float[n, fields]
+    :param first: the first figure of each run, int[n]
+    :param run: the run of each figure, int[m]
+    :param own: of :data:`.inputs.OWN`, float[m, parts]
+    :param logs: float[m], of the figures
+    :param weights: float[m]
+    """
+
+    sums: Floats
+    first: npt.NDArray[np.intp]
+    run: npt.NDArray[np.intp]
+    own: Floats
+    logs: Floats
+    weights: Floats
+
+    @classmethod
+    def of(cls, loads: Sequence[Load], y: Floats,
+           seen: Sequence[Sequence[tuple[Workload, kinds.Seen]]],
+           figure: str) -> Rows:
+        """Of a dataset's runs, as :func:`.fit.fit` takes them."""
+        rows: dict[tuple[int, tuple[float, ...], float], float] = {}
+        for run, load in enumerate(loads):
+            sums = [getattr(load, name) for name in inputs.OWN_FIELDS]
+            rows[run, _mean(sums, figure), y[run]] = _OF_RUN
+            for workload, saw in seen[run] if seen else ():
+                for own, value, weight in _figures(
+                        inputs.sums_of(workload), saw, figure):
+                    if value and sum(own):
+                        row = run, own, value
+                        rows[row] = min(rows.get(row, 0.0) + weight, _MOST)
+        (run, own, values), weights = zip(*rows), [*rows.values()]
+        runs = np.array(run)
+        return cls(
+            np.array([[getattr(load, name) for name in inputs.FIELDS]
+                      for load in loads]),
+            np.searchsorted(runs, np.arange(len(loads))), runs,
+            np.array(own), np.log(np.array(values)), np.array(weights))
+
+    def at_other_depths(self, coefficients: Mapping[str, float]) -> Rows:
+        """The n runs, then what each would measure at other depths.
+
+        From the run on, that follows the trend, which has the form of a
+        queue: beyond the depths of its runs, a network that bends as they do
+        may rise by powers.
+        """
+        n, (was,) = len(self.first), _logs(self.sums[None], coefficients)
+        sums = self.sums[None] * np.array([1.0, *_DEPTHS])[:, None, None]
+        rises = _logs(sums, coefficients) - was
+        own = np.tile(self.own, (len(sums), 1, 1))
+        own[:, :, inputs.QUEUE] *= np.array([1.0, *_DEPTHS])[:, None, None]
+        first = np.arange(len(sums))[:, None] * len(self.run)
+        weight = np.array([1.0, *[_OF_DEPTH] * len(_DEPTHS)])[:, None]
+        return Rows(
+            np.concatenate(sums), (first + self.first).ravel(),
+            (np.arange(len(sums))[:, None] * n + self.run).ravel(),
+            own.reshape(-1, own.shape[-1]),
+            (self.logs + rises[:, self.run]).ravel(),
+            (weight * self.weights).ravel())
+
+    def values(self, coefficients: Mapping[str, float]) -> Floats:
+        """Of :data:`.inputs.INPUTS`: float[n, inputs]."""
+        return np.column_stack(inputs.of_load(
+            self.sums.T, coefficients, _OF))
+
+
+def _logs(sums: Floats, coefficients: Mapping[str, float]) -> Floats:
+    """The log of the trend, in µs: float[k, n, fields] → float[k, n]."""
+    return trend.log_us(coefficients, np.moveaxis(
+        sums[..., :len(trend.FIELDS)], -1, 0), _OF)
+
+
+def _mean(sums: Sequence[float], figure: str) -> tuple[float, ...]:
+    """The mean of the factors over tenants.
+
+    :param sums: theirs of :data:`.inputs.OWN_FIELDS`
+    """
+    factors, number = inputs.of_figure(figure, sums, NUMBERS)
+    return tuple(each / number if number else 0.0 for each in factors)
+
+
+def _figures(sums: Sequence[float], saw: kinds.Seen, figure: str
+             ) -> list[tuple[tuple[float, ...], float | None, float]]:
+    """(factors, what was seen, weight) of one tenant."""
+    rest = _OF_KIND if figure == 'all' else 1.0
+    return [(_mean(sums, name), value, weight) for name, value, weight in (
+        ('all', saw.latency_us, 1.0), ('read', saw.read_latency_us, rest),
+        ('write', saw.write_latency_us, rest)) if figure in ('all', name)]
+
+
+def fit_trend(sums: Floats, logs: Floats,
+              rng: np.random.Generator) -> dict[str, float]:
+    """The coefficients of the trend, of six digits as a file states them.
+
+    By nonlinear least squares in log latency, from several starts, with a
+    prior about a nominal device for each coefficient.
+
+    :param sums: of :data:`.trend.FIELDS`, float[n, 8]
+    :param logs: of what n runs measured, float[n]
+    :param rng: of the starts of the search
+    """
+    nominal, arrays = _nominal_trend(sums, logs), arithmetic.arrays()
+    leeway = np.array([_LEEWAY[name] for name in trend.TREND])
+
+    def coefficients(steps: Floats) -> dict[str, float]:
+        values = nominal * np.exp(np.clip(steps * leeway, -20, 20))
+        return {**dict(zip(trend.TREND, values.tolist())),
+                'sharpness': 1 + float(values[-1])}
+
+    def wrong(steps: Floats) -> Floats:
+        return np.concatenate([
+            trend.log_us(coefficients(steps), sums.T, arrays) - logs,
+            _PRIOR * steps])
+    starts = [np.zeros(len(leeway)), *rng.normal(
+        0, 0.5, (_STARTS - 1, len(leeway)))]
+    found = [optimize.least_squares(wrong, start, max_nfev=60)
+             for start in starts]
+    best = min(found, key=lambda one: one.cost)
+    return {name: float(f'{value:.6g}')
+            for name, value in coefficients(best.x).items()}
+
+
+def _nominal_trend(sums: Floats, logs: Floats) -> Floats:
+    """The coefficients of a device of one bus and few dies, scaled to y."""
+    floor = float(np.exp(logs.min()))
+    kib = sums[:, 2] + sums[:, 3]
+    per_kib = float(np.exp(np.median(logs - np.log(kib))))
+    of = {'floor_us': floor / 2, 'read_floor_us': floor / 2,
+          'write_floor_us': floor / 4, 'half_q': 3.0, 'read_us': floor / 30,
+          'write_us': floor / 30, 'read_own_us': 20 * per_kib,
+          'write_own_us': 20 * per_kib, 'read_us_per_kib': per_kib,
+          'write_us_per_kib': per_kib, 'drain_us': 2 * per_kib,
+          'drain_us_per_kib': per_kib / 2,
+          'drain_read_us_per_kib': per_kib / 20, 'sequential': 0.7,
+          'sharpness': 1.5}
+    return np.array([of[name] for name in trend.TREND])

@@ -9,8 +9,8 @@ from serifos.database import connection
 from serifos.database.history import store
 from serifos.facts import activity
 from serifos.facts.inventory import Inventory
+from serifos.telemetry import amounts
 from serifos.telemetry.counters import Reading
-from serifos.telemetry.history import amounts
 from tests.unit.balancer import cloud
 from tests.unit.balancer.cloud import B
 from tests.unit.balancer.cloud import NOW

@@ -17,7 +17,7 @@ from serifos.bench import in_use
 from serifos.bench import lsblk
 from serifos.bench import lvm
 from serifos.bench import precondition
-from serifos.bench import purge_methods
+from serifos.bench import purge
 from serifos import errors
 from serifos.lab.screening import journal
 from tests.unit.bench import hostile
@@ -110,11 +110,11 @@ class HostileTest(testtools.TestCase):
     @given(hostile.texts({'oacs': 30, 'fna': 0, 'sanicap': 3},
                          {'flbas': 0, 'dps': 0}))
     def test_nvme(self, text):
-        controller = self.said(lambda t: purge_methods.bit_fields(
+        controller = self.said(lambda t: purge.bit_fields(
             t, 'nvme', ('oacs', 'fna'), ('sanicap',)), text)
-        namespace = self.said(lambda t: purge_methods.bit_fields(
+        namespace = self.said(lambda t: purge.bit_fields(
             t, 'nvme', ('flbas', 'dps')), text)
-        for how in purge_methods.nvme('/dev/nvme0n1', controller or {
+        for how in purge.nvme('/dev/nvme0n1', controller or {
                 'oacs': 2, 'fna': 0}, namespace or {
                     'flbas': 0, 'dps': 0}, 1).values():
             self.assertTrue(all(isinstance(word, str)
@@ -124,12 +124,12 @@ class HostileTest(testtools.TestCase):
     @given(strategies.one_of(strategies.text(), strategies.from_regex(
         r'Sanitize Status \(SSTAT\) :  (0x)?[0-9a-f٣]{1,5000}')))
     def test_texts_of_nvme_and_hdparm(self, text):
-        state = self.said(purge_methods.sanitize_state, text)
+        state = self.said(purge.sanitize_state, text)
         self.assertIn(state, (None, *range(8)))
         for lines in (text, f'Security:\n\tsupported\n\t{text}',
                       f'Security:\n\tsupported\n\t{"9" * 5000}min for '
                       'SECURITY ERASE UNIT.'):
-            self.said(lambda t: purge_methods.ata('/dev/sdb', t), lines,
+            self.said(lambda t: purge.ata('/dev/sdb', t), lines,
                       errors.DeviceError)
 
     @few

@@ -5,7 +5,6 @@ import testtools
 
 from serifos.bench import device
 from serifos.bench import purge
-from serifos.bench import purge_methods
 from serifos import errors
 
 NS = {'flbas': 0, 'dps': 0}
@@ -48,11 +47,11 @@ class NvmeTest(testtools.TestCase):
         ({'oacs': 2, 'fna': 0, 'sanicap': 2}, 0, ['format']))
     @ddt.unpack
     def test_offers(self, controller, namespaces, names):
-        self.assertEqual(names, [*purge_methods.nvme(
+        self.assertEqual(names, [*purge.nvme(
             '/dev/nvme0n1', controller, NS, namespaces)])
 
     def test_format_keeps_block_size_metadata_and_protection(self):
-        found = purge_methods.nvme(
+        found = purge.nvme(
             '/dev/nvme0n1', {'oacs': 2, 'fna': 0},
             {'flbas': 0b0100010, 'dps': 0b1001}, 1)
         command, = found['format'].commands
@@ -65,7 +64,7 @@ class NvmeTest(testtools.TestCase):
               (7, '--sanact=2'))
     @ddt.unpack
     def test_block_erase_is_taken_before_the_others(self, sanicap, action):
-        found = purge_methods.nvme(
+        found = purge.nvme(
             '/dev/nvme0n1', {'oacs': 0, 'fna': 0, 'sanicap': sanicap}, NS, 1)
         self.assertIn(action, found['sanitize'].commands[0])
 
@@ -74,17 +73,17 @@ class NvmeTest(testtools.TestCase):
               ('Sanitize Status (SSTAT) :  3', 3))
     @ddt.unpack
     def test_sanitize_state(self, text, state):
-        self.assertEqual(state, purge_methods.sanitize_state(text))
+        self.assertEqual(state, purge.sanitize_state(text))
 
     def test_sanitize_that_does_not_say(self):
-        self.assertRaises(errors.ToolError, purge_methods.sanitize_state, '')
+        self.assertRaises(errors.ToolError, purge.sanitize_state, '')
 
 
 @ddt.ddt
 class AtaTest(testtools.TestCase):
 
     def test_secure_erase(self):
-        found = purge_methods.ata('/dev/sdb', HDPARM)['secure-erase']
+        found = purge.ata('/dev/sdb', HDPARM)['secure-erase']
         self.assertEqual(
             [('--security-set-pass', 'serifos', '/dev/sdb'),
              ('--security-erase', 'serifos', '/dev/sdb')],
@@ -95,7 +94,7 @@ class AtaTest(testtools.TestCase):
     @ddt.data('', HDPARM.replace('\t\tsupported\n', '\tnot\tsupported\n'),
               HDPARM.partition('Security:')[0])
     def test_no_security(self, text):
-        self.assertEqual({}, purge_methods.ata('/dev/sdb', text))
+        self.assertEqual({}, purge.ata('/dev/sdb', text))
 
     @ddt.data(('frozen', 'suspend'), ('enabled', 'security-disable'),
               ('locked', 'security-disable'))
@@ -103,7 +102,7 @@ class AtaTest(testtools.TestCase):
     def test_what_forbids_it_is_said_with_the_remedy(self, state, words):
         text = HDPARM.replace(f'\tnot\t{state}\n', f'\t\t{state}\n')
         self.assertIn(words, str(self.assertRaises(
-            errors.DeviceError, purge_methods.ata, '/dev/sdb', text)))
+            errors.DeviceError, purge.ata, '/dev/sdb', text)))
 
 
 class ChooseTest(testtools.TestCase):

@@ -10,7 +10,7 @@ import fixtures
 import testtools
 
 from serifos.facts import activity
-from serifos.telemetry import disks
+from serifos.telemetry import exporter
 from serifos.telemetry import http
 from serifos.telemetry import prometheus
 from serifos.telemetry.ring import Ring
@@ -40,11 +40,12 @@ class DisksTest(testtools.TestCase):
         ([INTEL, {'device': 'vda'}], ()), ([ATTACHED], ()), ([], ()))
     @ddt.unpack
     def test_what_a_host_has(self, several, expected):
-        self.assertEqual(expected, disks.parse(text(*several).encode()))
+        self.assertEqual(
+            expected, exporter.parse_disks(text(*several).encode()))
 
     def test_a_real_exporter(self):
         path = pathlib.Path(__file__).with_name('node_exporter.txt')
-        self.assertEqual((), disks.parse(path.read_bytes()))
+        self.assertEqual((), exporter.parse_disks(path.read_bytes()))
 
 
 class SourcesTest(testtools.TestCase):

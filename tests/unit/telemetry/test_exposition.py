@@ -9,7 +9,6 @@ import testtools
 
 from serifos.telemetry import counters
 from serifos.telemetry import exporter
-from serifos.telemetry import exposition
 from tests.unit.telemetry import readings
 
 NAME = 'node_disk_reads_completed_total'
@@ -18,7 +17,7 @@ VALUES = strategies.text(strategies.characters(exclude_categories=['Cs']))
 
 def samples(*lines):
     return [(s.name, s.labels, s.value)
-            for s in exposition.samples(
+            for s in exporter.samples(
                 '\n'.join(lines).encode(), exporter.NAMES)]
 
 
@@ -64,7 +63,7 @@ class ExpositionTest(testtools.TestCase):
 
     def test_lines_without_an_end(self):
         self.useFixture(fixtures.MonkeyPatch(
-            'serifos.telemetry.exposition.MOST_LINES', 9))
+            'serifos.telemetry.exporter.MOST_LINES', 9))
         self.assertEqual(9, len(samples(*[f'{NAME} 1'] * 9)))
         error = self.assertRaises(ValueError, samples, *[f'{NAME} 1'] * 10)
         self.assertIn('more than 9 lines', str(error))

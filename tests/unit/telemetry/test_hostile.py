@@ -16,7 +16,6 @@ from serifos.telemetry import counters
 from serifos.telemetry import exporter
 from serifos.telemetry import gnocchi
 from serifos.telemetry import http
-from serifos.telemetry import parallel
 from serifos.telemetry import prometheus
 from serifos.telemetry.ring import Ring
 from serifos.telemetry import scrape
@@ -120,7 +119,7 @@ class ParallelTest(testtools.TestCase):
         self.end.wait(60)
 
     def test_what_hangs_is_left_and_not_asked_again(self):
-        asking = parallel.Parallel(4)
+        asking = scrape.Parallel(4)
         questions = {'stuck': self.hang, 'fine': lambda: 7}
         before = threading.active_count()
         for _ in range(5):
@@ -128,7 +127,7 @@ class ParallelTest(testtools.TestCase):
         self.assertLessEqual(threading.active_count(), before + 2)
 
     def test_all_threads_stuck(self):
-        asking = parallel.Parallel(2)
+        asking = scrape.Parallel(2)
         before = threading.active_count()
         asking.ask({f'n{nth}': self.hang for nth in range(9)}, 0.05)
         with hostile.taking_at_most(self, 1):
@@ -140,7 +139,7 @@ class ParallelTest(testtools.TestCase):
 
     def test_who_is_fast_is_asked_first(self):
         order = []
-        asking = parallel.Parallel(1)
+        asking = scrape.Parallel(1)
 
         def slow():
             order.append('slow')
@@ -152,7 +151,7 @@ class ParallelTest(testtools.TestCase):
 
     def test_the_program_ends_though_one_hangs(self):
         before = {*threading.enumerate()}
-        parallel.Parallel(1).ask({'stuck': self.hang}, 0.05)
+        scrape.Parallel(1).ask({'stuck': self.hang}, 0.05)
         self.assertTrue(all(
             thread.daemon for thread in {*threading.enumerate()} - before))
 

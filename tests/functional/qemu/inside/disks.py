@@ -15,7 +15,6 @@ from serifos.bench.device import held
 from serifos.bench.device import identify
 from serifos.bench.device import refusal
 from serifos.bench import purge
-from serifos.bench import purge_methods
 from serifos import errors
 from tests.functional.inside import pattern
 from tests.functional.inside import report
@@ -80,7 +79,7 @@ def two_paths() -> Any:
 def not_emulated() -> Any:
     controller = json.loads(report.sh(
         'nvme', 'id-ctrl', path('NVME'), '-o', 'json'))
-    return {'sanicap': controller['sanicap'], 'security': purge_methods.ata(
+    return {'sanicap': controller['sanicap'], 'security': purge.ata(
         path('ATA'), report.sh('hdparm', '-I', path('ATA')))}
 
 

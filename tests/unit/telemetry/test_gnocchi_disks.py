@@ -11,7 +11,7 @@ import testtools
 
 from serifos.facts.caps import Caps
 from serifos.telemetry.counters import Counters
-from serifos.telemetry.history import waiting
+from serifos.telemetry import gnocchi_disks
 
 CAP = Caps(1000.0)
 EVERY_S = 300
@@ -43,10 +43,10 @@ class WaitingTest(testtools.TestCase):
     @ddt.data(None, CAP)
     def test_who_is_never_at_a_cap_is_left_alone(self, cap):
         its = told((500, 2000), (0, 0), (890, 90000))
-        self.assertEqual(its, waiting.without_waiting(its, cap))
+        self.assertEqual(its, gnocchi_disks.without_waiting(its, cap))
 
     def test_at_the_cap_requests_take_what_they_else_do(self):
-        found = waiting.without_waiting(told(
+        found = gnocchi_disks.without_waiting(told(
             (1000, 80000), (500, 2000), (950, 40000), (250, 5000), (0, 0)),
             CAP)
         np.testing.assert_allclose(
@@ -56,18 +56,18 @@ class WaitingTest(testtools.TestCase):
             self.assertEqual(before.values[:4], after.values[:4])
 
     def test_never_more_than_they_show(self):
-        found = waiting.without_waiting(
+        found = gnocchi_disks.without_waiting(
             told((1000, 1500), (500, 2000)), CAP)
         np.testing.assert_allclose([1500, 2000], latencies_us(found))
 
     def test_reads_and_writes_lose_the_same_part(self):
-        found = waiting.without_waiting(
+        found = gnocchi_disks.without_waiting(
             told((1000, 80000), (500, 2000)), CAP)
         grown = np.subtract(found[1][1].values, found[0][1].values)
         self.assertAlmostEqual(2 * grown[5], grown[4])
 
     def test_who_always_is_takes_nobody_knows_how_long(self):
-        found = waiting.without_waiting(
+        found = gnocchi_disks.without_waiting(
             told((1000, 80000), (0, 0), (950, 70000)), CAP)
         self.assertTrue(np.isnan([its.values[4:] for _, its in found]).all())
         self.assertEqual([its.values[:4] for _, its in told(
@@ -76,15 +76,15 @@ class WaitingTest(testtools.TestCase):
 
     def test_what_exceeds_a_cap_shows_that_it_is_not_in_force(self):
         its = told((1500, 80000), (500, 2000))
-        self.assertEqual(its, waiting.without_waiting(its, CAP))
-        self.assertNotEqual(its, waiting.without_waiting(
+        self.assertEqual(its, gnocchi_disks.without_waiting(its, CAP))
+        self.assertNotEqual(its, gnocchi_disks.without_waiting(
             its, Caps(1000.0, bursts=True)))
 
     def test_where_the_time_is_not_told_it_stays_so(self):
         its = [(at, Counters(*one.values[:4], np.nan, np.nan))
                for at, one in told((1000, 1), (500, 1))]
         for (_, before), (_, after) in zip(
-                its, waiting.without_waiting(its, CAP)):
+                its, gnocchi_disks.without_waiting(its, CAP)):
             np.testing.assert_array_equal(before.values, after.values)
 
     def test_counters_that_began_anew_do_so_still(self):
@@ -92,7 +92,7 @@ class WaitingTest(testtools.TestCase):
             (1000, 80000), (500, 2000))
         both = first + [(at + first[-1][0] + EVERY_S, its)
                         for at, its in second]
-        found = waiting.without_waiting(both, CAP)
+        found = gnocchi_disks.without_waiting(both, CAP)
         values = np.array([its.values for _, its in found])
         self.assertTrue((np.diff(values, axis=0)[2] < 0)[:4].all())
         np.testing.assert_allclose(
@@ -104,7 +104,7 @@ class WaitingTest(testtools.TestCase):
         strategies.floats(0, 1e6)), max_size=8))
     def test_no_counter_falls_and_none_tells_more_than_before(self, rates):
         its = told(*rates)
-        found = waiting.without_waiting(its, CAP)
+        found = gnocchi_disks.without_waiting(its, CAP)
         self.assertEqual([at for at, _ in its], [at for at, _ in found])
         for (before, after), (then, now) in zip(
                 itertools.pairwise(its), itertools.pairwise(found)):

@@ -12,9 +12,9 @@ import testtools
 
 from serifos.facts import activity
 from serifos.facts import history
+from serifos.telemetry import amounts
 from serifos.telemetry.counters import Counters
 from serifos.telemetry.counters import Reading
-from serifos.telemetry.history import amounts
 from tests.unit.telemetry.readings import place
 from tests.unit.telemetry.readings import steady
 

@@ -7,8 +7,8 @@ import numpy as np
 import testtools
 
 from serifos.facts.history import Series
-from serifos.telemetry.history.remembered import Memory
-from serifos.telemetry.history.remembered import Remembered
+from serifos.telemetry.remembered import Memory
+from serifos.telemetry.remembered import Remembered
 from tests.unit.telemetry import readings
 
 HOUR = 3600

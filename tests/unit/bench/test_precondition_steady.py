@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies
 import testtools
 
-from serifos.bench import steady
+from serifos.bench import precondition
 
 
 @ddt.ddt
@@ -21,16 +21,16 @@ class SteadyTest(testtools.TestCase):
         ((111, 94.5, 89, 94.5, 111), 0.22, 0.0, False))  # too far apart
     @ddt.unpack
     def test_the_rule(self, rounds, excursion, slope, ok):
-        found = steady.steady(rounds)
+        found = precondition.steadiness(rounds)
         self.assertAlmostEqual(excursion, found.excursion)
         self.assertAlmostEqual(slope, found.slope)
         self.assertEqual(ok, found.ok)
 
     def test_four_rounds_are_too_few(self):
-        self.assertFalse(steady.steady([100.0] * 4).ok)
+        self.assertFalse(precondition.steadiness([100.0] * 4).ok)
 
     @given(strategies.lists(strategies.floats(1, 1e6), min_size=0,
                             max_size=10),
            strategies.floats(1, 1e6))
     def test_only_the_last_five_rounds_count(self, before, value):
-        self.assertTrue(steady.steady([*before, *[value] * 5]).ok)
+        self.assertTrue(precondition.steadiness([*before, *[value] * 5]).ok)
