@@ -15,12 +15,10 @@ import dataclasses
 import os
 import stat
 
-from serifos.bench.identity import kernel
-from serifos.bench.identity import other_names
-from serifos.bench.identity import storage
 from serifos.bench import in_use
 from serifos.bench import lsblk
 from serifos.bench import sizes
+from serifos.bench import storage
 from serifos import errors
 
 
@@ -55,7 +53,7 @@ class Device(lsblk.Node):
 
     holders: tuple[str, ...] = ()
     partitions: tuple[str, ...] = ()
-    others: tuple[other_names.Other, ...] = ()
+    others: tuple[storage.Other, ...] = ()
     unsure: tuple[str, ...] = ()
     signatures: tuple[str, ...] = ()
     openers: tuple[str, ...] = ()
@@ -128,8 +126,8 @@ def identify(path: str) -> Device:
 
 
 def _tree() -> list[lsblk.Node]:
-    mounts, exports = in_use.mounts(), in_use.exports()
-    return [kernel.completed(disk, mounts, exports) for disk in lsblk.tree()]
+    mounts, exports = in_use.mounted(), in_use.exports()
+    return [storage.completed(disk, mounts, exports) for disk in lsblk.tree()]
 
 
 def find(tree: Sequence[lsblk.Node], number: str | None) -> Device | None:
@@ -147,7 +145,7 @@ def find(tree: Sequence[lsblk.Node], number: str | None) -> Device | None:
              for mount in node.mounts}))},
         holders=_knames(node for node in above if node.kind != 'part'),
         partitions=_knames(node for node in above if node.kind == 'part'),
-        others=other_names.find(mine, known),
+        others=storage.other_names(mine, known),
         unsure=tuple(sorted(
             disk.node.path for disk in disks
             if _is_measurable(disk.node) and not mine.is_comparable(disk))),
@@ -259,7 +257,7 @@ def disk_below(path: str | os.PathLike[str]) -> tuple[str | None, ...]:
     with contextlib.suppress(errors.ToolError):  # nothing depends on it
         for disk in lsblk.tree():
             if any(node.number == number for node in disk.walk()):
-                disk = kernel.completed(disk, {}, {})
+                disk = storage.completed(disk, {}, {})
                 return disk.path, disk.model, disk.serial
     return (None, None, None)
 

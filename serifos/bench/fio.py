@@ -20,7 +20,7 @@ import re
 
 from serifos.bench import command
 from serifos.bench import fio_result
-from serifos.bench import open_files
+from serifos.bench import in_use
 from serifos import errors
 from serifos.facts import bounds
 from serifos.facts.dataset import Sample
@@ -186,7 +186,7 @@ def _common(region: Region, engine: str, iodepth: int,
     # A thread dies with its fio; a process that fio forked would go on.
     return [
         'fio', '--name=serifos', '--thread=1',
-        f'--filename={open_files.path(region.fd)}',
+        f'--filename={in_use.path(region.fd)}',
         f'--offset={region.offset}', f'--size={region.size}',
         f'--direct={int(engine != CACHED)}', f'--ioengine={engine}',
         '--refill_buffers=1',
@@ -250,14 +250,14 @@ def _run_on(regions: Sequence[Region], commands: Sequence[Sequence[str]],
             seconds: float, hang_s: float,
             within: Sequence[str] = ()) -> list[str]:
     fds = sorted({region.fd for region in regions if region.fd is not None})
-    ours = {open_files.identity(os.fstat(fd)) for fd in fds}
-    ours |= {open_files.identity(os.stat(file)) for file in within[-1:]}
+    ours = {in_use.identity(os.fstat(fd)) for fd in fds}
+    ours |= {in_use.identity(os.stat(file)) for file in within[-1:]}
     return run([[*within, *argv] for argv in commands], fds, lambda: ours,
                seconds, hang_s)
 
 
 def run(commands: Sequence[Sequence[str]], fds: Sequence[int],
-        written: Callable[[], Collection[open_files.Identity]], seconds: float,
+        written: Callable[[], Collection[in_use.Identity]], seconds: float,
         hang_s: float, typed: str = '') -> list[str]:
     """The output of fio, one text per command.
 
@@ -270,7 +270,7 @@ def run(commands: Sequence[Sequence[str]], fds: Sequence[int],
     """
     results = command.together(
         commands, seconds + hang_s, die_with_us=True, inherit=fds,
-        typed=typed, look=open_files.watch(written, fds))
+        typed=typed, look=in_use.watch(written, fds))
     for ended in results:
         if ended.code is None:
             raise fio_result.FioError(

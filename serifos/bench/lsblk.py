@@ -8,7 +8,7 @@ import dataclasses
 import re
 
 from serifos.bench import command
-from serifos.bench import open_files
+from serifos.bench import in_use
 from serifos import errors
 from serifos.facts import fields
 from serifos.files import strict_json
@@ -36,7 +36,7 @@ class Backing:
     :param exports: what gives it to other machines
     """
 
-    what: open_files.Identity | None
+    what: in_use.Identity | None
     path: str
     offset: int = 0
     limit: int | None = None
@@ -84,7 +84,7 @@ class Node:
     exports: tuple[str, ...] = ()
 
     @property
-    def identity(self) -> open_files.Identity:
+    def identity(self) -> in_use.Identity:
         major, minor = map(int, (self.number or '0:0').split(':'))
         return 'device', major, minor
 

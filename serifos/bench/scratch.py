@@ -14,17 +14,22 @@ from collections.abc import Iterator
 import contextlib
 import errno
 import fcntl
+import mmap
 import os
 import pathlib
 import tempfile
 
-from serifos.bench import open_files
+from serifos.bench import command
+from serifos.bench import in_use
 from serifos.bench import sizes
 from serifos import errors
+from serifos.files import strict_json
 
 _MARGIN_SHARE = 20   # of the filesystem is left free,
 _MARGIN_MOST = sizes.GIB   # or this where that is less
 _BLOCK = 4096
+
+_IN_MEMORY = ('tmpfs', 'ramfs')
 
 
 def refusal(path: pathlib.Path, size: int) -> str | None:
@@ -128,7 +133,7 @@ def _alone(path: pathlib.Path) -> Iterator[None]:
 def refuse_without_direct_io(fd: int, path: pathlib.Path) -> None:
     """:raises DeviceError: where the page cache cannot be bypassed"""
     try:
-        os.close(os.open(open_files.path(fd),
+        os.close(os.open(in_use.path(fd),
                          os.O_RDWR | os.O_DIRECT | os.O_CLOEXEC))
     except OSError as exc:
         raise errors.DeviceError(
@@ -152,8 +157,8 @@ def refuse_unwritten(fd: int, path: pathlib.Path, size: int) -> None:
 
 def _refuse_replaced(fd: int, path: pathlib.Path) -> None:
     with contextlib.suppress(OSError):
-        if (open_files.identity(path.lstat())
-                == open_files.identity(os.fstat(fd))):
+        if (in_use.identity(path.lstat())
+                == in_use.identity(os.fstat(fd))):
             return
     raise errors.DeviceError(
         f'The scratch file {path} was removed or replaced by somebody '
@@ -166,3 +171,66 @@ def _hint(path: pathlib.Path) -> str:
     return (f' (an earlier serifos left it if {note} is beside it: '
             'remove both if nobody needs them)' if note.exists()
             else ', or remove it if nobody needs it')
+
+
+def mounted(directory: pathlib.Path) -> tuple[str, str]:
+    """The source and the type of the filesystem of a directory.
+
+    :raises DeviceError: where it lives in memory
+    """
+    said = command.run(
+        ['findmnt', '--json', '--target', str(directory), '--output',
+         'SOURCE,FSTYPE'], accept=(0, 1))
+    if not said.strip():  # a bare chroot knows no mount above the file
+        return 'unknown', 'unknown'
+    source, kind = parse_mounted(said)
+    if kind in _IN_MEMORY:
+        raise errors.DeviceError(
+            f'{directory} is a {kind}, which lives in memory; name a path '
+            'on the device to be measured.')
+    return source, kind
+
+
+def parse_mounted(text: str) -> tuple[str, str]:
+    """The source and type in what findmnt printed.
+
+    :raises ToolError: where this is not what findmnt prints
+    """
+    mount = strict_json.read(text, 'findmnt')['filesystems'].items(1)[0]
+    return (mount['source'].text_or_none() or 'unknown',
+            mount['fstype'].text_or_none() or 'unknown')
+
+
+def smallest_direct(directory: pathlib.Path) -> int:
+    """Bytes of the smallest direct request that a filesystem supports.
+
+    Found by reading a file without a name; nothing is left behind.
+
+    :raises DeviceError: where there is none, as on one in memory
+    """
+    try:
+        with tempfile.TemporaryFile(dir=directory) as file:
+            file.write(bytes(8192))
+            file.flush()
+            os.fsync(file.fileno())
+            fd = os.open(f'/proc/self/fd/{file.fileno()}',
+                         os.O_RDONLY | os.O_DIRECT | os.O_CLOEXEC)
+            try:
+                return next(size for size in (512, 4096)
+                            if _reads(fd, size))
+            finally:
+                os.close(fd)
+    except (OSError, StopIteration):
+        raise errors.DeviceError(
+            f'{directory} has no direct I/O, so that the page cache would '
+            'be measured; name a directory on another filesystem.') from None
+
+
+def _reads(fd: int, size: int) -> bool:
+    # Direct I/O wants memory that is aligned as well: a page of its own.
+    with mmap.mmap(-1, 8192) as page, memoryview(page) as view:
+        try:
+            with view[:size] as part:
+                return os.preadv(fd, [part], size) == size
+        except OSError:
+            return False

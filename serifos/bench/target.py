@@ -18,20 +18,23 @@ import contextlib
 import dataclasses
 import math
 import pathlib
+import re
 from typing import Any
 
 from serifos.bench import device
-from serifos.bench import filesystem
 from serifos.bench import fio
 from serifos.bench import lvm
 from serifos.bench import purge
-from serifos.bench import safe_names
 from serifos.bench import scratch
 from serifos.bench import sizes
 from serifos import errors
 from serifos.facts import bounds
 
 _ALIGN = 2 ** 20
+
+_PUNCTUATION = '/._-+,@=~ '
+_MOST_BYTES = 2048  # fio cuts a line at 4095
+_GROUP = re.compile(r'[A-Za-z0-9_+.][A-Za-z0-9_+.-]{0,126}')
 
 
 @dataclasses.dataclass(frozen=True)
@@ -114,9 +117,9 @@ def find(text: str, options: TargetOptions) -> Target:
 
 
 def _block(path: str, options: TargetOptions) -> Target:
-    safe_names.refuse_unsafe(path)
+    refuse_unsafe(path)
     disk = device.identify(path)
-    safe_names.refuse_unsafe(disk.path)
+    refuse_unsafe(disk.path)
     why = device.refusal(disk)
     if why is not None:
         raise errors.DeviceError(why)
@@ -140,7 +143,7 @@ def _block(path: str, options: TargetOptions) -> Target:
 
 
 def _group(name: str, options: TargetOptions) -> Target:
-    safe_names.refuse_no_group(name)
+    refuse_no_group(name)
     group = lvm.identify(name)
     extents = math.ceil(options.lv_size_gib * sizes.GIB / group.extent)
     size = extents * group.extent
@@ -178,12 +181,12 @@ def _discard(opened: Sequence[int], size: int) -> str:
 
 def _file(path: pathlib.Path, options: TargetOptions) -> Target:
     path = path.absolute()
-    safe_names.refuse_unsafe(str(path))
+    refuse_unsafe(str(path))
     size = int(options.size_gib * sizes.GIB) // _ALIGN * _ALIGN
     why = scratch.refusal(path, size)
     if why is not None:
         raise errors.DeviceError(why)
-    source, kind = filesystem.mounted(path.parent)
+    source, kind = scratch.mounted(path.parent)
     disk, model, serial = device.disk_below(path.parent)
     whole = fio.Region(str(path), 0, size)
     regions = shares(whole, options.count)
@@ -231,3 +234,37 @@ def _identity(model: str | None, serial: str | None, size_bytes: int,
             'size_gib': round(size_bytes / sizes.GIB, 3), 'target': target,
             'workload_gib': round(regions[0].size / sizes.GIB, 6),
             'ioengine': options.engine}
+
+
+def refuse_unsafe(name: str) -> None:
+    """:raises InputError: where fio might not take a path literally"""
+    strange = next((c for c in name if not _is_safe(c)), None)
+    if strange is not None:
+        why = f'holds {strange!r}'
+    elif any(part != part.strip(' ') for part in name.split('/')):
+        why = 'begins or ends with a blank, or a part of it does'
+    elif name.startswith('-'):
+        why = 'begins with a hyphen'
+    elif len(name.encode()) > _MOST_BYTES:
+        why = f'is longer than {_MOST_BYTES} bytes'
+    elif not name:
+        why = 'is empty'
+    else:
+        return
+    raise errors.InputError(
+        f'The name {name!r} {why}, which fio may not take literally; name '
+        'a path of letters, digits, blanks within and only these: '
+        f'{" ".join(_PUNCTUATION.strip())}')
+
+
+def refuse_no_group(name: str) -> None:
+    """:raises InputError: where LVM would have no volume group so named"""
+    if not _GROUP.fullmatch(name) or name in ('.', '..'):
+        raise errors.InputError(
+            f'{name!r} cannot be the name of a volume group, which is of '
+            'letters, digits and _ + . - and begins with no hyphen; write '
+            '/dev/NAME for a device, file:PATH for a scratch file.')
+
+
+def _is_safe(character: str) -> bool:
+    return character.isalnum() or character in _PUNCTUATION

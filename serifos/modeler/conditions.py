@@ -17,7 +17,7 @@ import os
 import pathlib
 
 from serifos.bench import fio
-from serifos.bench.put_back import io_scheduler
+from serifos.bench import io_scheduler
 from serifos.bench import sizes
 from serifos.bench.target import Area
 from serifos.bench.target import shares
@@ -84,7 +84,7 @@ class Under:
     @contextlib.contextmanager
     def made(self, area: Area, count: int, measurer: Measurer
              ) -> Iterator[Callable[[Condition], design_runs.Measure]]:
-        """What makes runs of each condition; afterwards all is put back.
+        """What makes runs of each condition; afterwards all is restored.
 
         :param count: workloads that run together at the most
         """

@@ -7,8 +7,8 @@ import signal
 import subprocess
 
 from serifos.bench import command
-from serifos.bench import open_files
-from serifos.bench import safe_names
+from serifos.bench import in_use
+from serifos.bench import target
 from tests.functional import machine
 
 MIB = 2 ** 20
@@ -58,7 +58,7 @@ class NamesTest(machine.MachineTest):
             path = self.directory / where
             path.parent.mkdir(exist_ok=True)
             path.write_bytes(bytes(4096))
-            safe_names.refuse_unsafe(str(path))
+            target.refuse_unsafe(str(path))
             done = subprocess.run(
                 [machine.which('fio'), '--name=x', f'--filename={path}',
                  '--rw=write', '--bs=4k', '--size=4k', '--thread=1',
@@ -108,10 +108,10 @@ class WrittenTest(machine.MachineTest):
         self.precious.replace(ours)
         found, = command.together(
             [[machine.which('fio'), '--name=x', '--rw=write', '--bs=4k',
-              f'--filename={open_files.path(fd)}', '--size=1m', '--thread=1',
+              f'--filename={in_use.path(fd)}', '--size=1m', '--thread=1',
               '--ioengine=psync', '--allow_file_create=0']], 60,
-            inherit=(fd,), look=open_files.watch(
-                lambda: {open_files.identity(os.fstat(fd))}, (fd,)))
+            inherit=(fd,), look=in_use.watch(
+                lambda: {in_use.identity(os.fstat(fd))}, (fd,)))
         self.assertEqual(0, found.code, found.err)
         self.assertEqual('x' * 4096, ours.read_text())
         self.assertNotEqual(bytes(4096), os.pread(fd, 4096, MIB - 4096))

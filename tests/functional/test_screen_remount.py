@@ -4,9 +4,8 @@
 import os
 import subprocess
 
-from serifos.bench.put_back import mountinfo
-from serifos.bench.put_back import notes
-from serifos.bench.put_back import users
+from serifos.bench import mountinfo
+from serifos.bench import restore_notes
 from serifos.lab.screening import journal
 from tests.functional import machine
 
@@ -32,10 +31,10 @@ class RemountTest(machine.MachineTest):
         self.confirmed = ('screen', self.target, '--remount', *ARGUMENTS,
                           '--yes-destroy', str(self.target))
         self.before = self.mount()
-        self.note = notes.Note('mount', str(self.target)).path
+        self.note = restore_notes.Note('mount', str(self.target)).path
 
     def mount(self):
-        return mountinfo.top(users.mounts(), str(self.target))
+        return mountinfo.top(mountinfo.ours(), str(self.target))
 
     def assert_as_before(self):
         self.assertEqual(self.before.likeness, self.mount().likeness)

@@ -5,8 +5,8 @@ import collections
 import json
 import pathlib
 
-from serifos.bench.put_back import io_scheduler
-from serifos.bench.put_back import notes
+from serifos.bench import io_scheduler
+from serifos.bench import restore_notes
 from serifos.files import documents
 from tests.functional import machine
 
@@ -30,7 +30,7 @@ class ConditionsTest(machine.MachineTest):
         self.other = others[0]
         self.first, self.file = queue.active, queue.path
         self.target = self.mounted(path)
-        self.note = notes.Note('scheduler', self.device).path
+        self.note = restore_notes.Note('scheduler', self.device).path
         self.dataset = self.directory / 'x.jsonl'
         self.asked = ('study', self.target, *ARGUMENTS, '--schedulers',
                       ','.join(self.names))

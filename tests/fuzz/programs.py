@@ -9,14 +9,14 @@ from __future__ import annotations
 import json
 
 from serifos.bench import device
-from serifos.bench import filesystem
 from serifos.bench import fio_output
 from serifos.bench import fio_result
 from serifos.bench import lsblk
 from serifos.bench import lvm
+from serifos.bench import mountinfo
 from serifos.bench import purge
-from serifos.bench.put_back import mountinfo
-from serifos.bench.put_back import place
+from serifos.bench import remount
+from serifos.bench import scratch
 from serifos.facts import dataset
 from serifos.facts.workload import Workload
 from serifos.files import documents
@@ -62,13 +62,13 @@ def erasing(data: bytes) -> None:
     purge.ata('/dev/sdx', files.text(data))
 
 
-def mounts(data: bytes) -> None:
+def mounted(data: bytes) -> None:
     """/proc/PID/mountinfo."""
-    found = mountinfo.parse(files.text(data))
+    found = mountinfo.parse_mounts(files.text(data))
     for mount in found:
-        place.refusal(place.Place(mount.point, True, found, {'x': found}))
+        remount.refusal(remount.Place(mount.point, True, found, {'x': found}))
 
 
 def mount(data: bytes) -> None:
     """The output of findmnt."""
-    filesystem.parse(files.text(data))
+    scratch.parse_mounted(files.text(data))

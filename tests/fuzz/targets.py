@@ -193,7 +193,7 @@ TARGETS: dict[str, Target] = {
     'lvm': programs.volume_group,
     'purge': programs.erasing,
     'findmnt': programs.mount,
-    'mountinfo': programs.mounts,
+    'mountinfo': programs.mounted,
 }
 """Name → the parser, in the order in which they are run."""
 

@@ -21,7 +21,7 @@ import pathlib
 import re
 import stat
 
-from serifos.bench import open_files
+from serifos.bench import in_use
 from serifos.bench import scratch
 from serifos import errors
 from serifos.files import strict_json
@@ -90,12 +90,12 @@ def is_ours(path: pathlib.Path) -> bool:
         os.close(fd)
 
 
-def written(fd: int) -> set[open_files.Identity]:
+def written(fd: int) -> set[in_use.Identity]:
     """The files in our directory."""
     found = set()
     for name in os.listdir(fd):
         with contextlib.suppress(OSError):
-            found.add(open_files.identity(
+            found.add(in_use.identity(
                 os.stat(name, dir_fd=fd, follow_symlinks=False)))
     return found
 
@@ -176,6 +176,6 @@ def _remove(fd: int, path: pathlib.Path) -> None:
         _unlink(fd)
         if os.listdir(fd) == [_NOTE]:
             os.unlink(_NOTE, dir_fd=fd)
-        if (open_files.identity(path.lstat())
-                == open_files.identity(os.fstat(fd))):
+        if (in_use.identity(path.lstat())
+                == in_use.identity(os.fstat(fd))):
             path.rmdir()

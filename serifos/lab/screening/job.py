@@ -7,7 +7,7 @@ do nothing beside others: :data:`NOTES` says so to the user.
 
 from __future__ import annotations
 
-from serifos.bench import open_files
+from serifos.bench import in_use
 from serifos import errors
 from serifos.lab.screening import job_file
 from serifos.lab.screening.levels import JobTarget
@@ -73,7 +73,7 @@ def _where(levels: parameters.Levels, place: JobTarget,
         least = max(least, parameters.number(levels['min_block_size']))
         return {
             # With a link fio would say that it is no directory.
-            'directory': f'{open_files.path(fd)}/.',
+            'directory': f'{in_use.path(fd)}/.',
             'filename_format': ('serifos.$filenum' if shared else
                                 'serifos.$jobnum.$filenum'),
             'nrfiles': levels['files_used'],
@@ -86,7 +86,7 @@ def _where(levels: parameters.Levels, place: JobTarget,
     threads = 1 if shared else max(
         1, parameters.number(levels['thread_count']))
     share = place.size // threads // _ALIGN * _ALIGN
-    return {'filename': open_files.path(fd), 'size': share,
+    return {'filename': in_use.path(fd), 'size': share,
             'offset_increment': 0 if shared else share,
             'allow_file_create': 0, 'allow_mounted_write': 0}
 

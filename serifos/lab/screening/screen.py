@@ -13,13 +13,12 @@ import os
 import pathlib
 
 from serifos.bench.device import disk_below
-from serifos.bench import filesystem
 from serifos.bench import fio
 from serifos.bench import fio_result
-from serifos.bench import open_files
-from serifos.bench.put_back import mountinfo
-from serifos.bench.put_back import remount
-from serifos.bench import safe_names
+from serifos.bench import in_use
+from serifos.bench import mountinfo
+from serifos.bench import remount
+from serifos.bench import scratch
 from serifos.bench import sizes
 from serifos.bench import target as bench_target
 from serifos import errors
@@ -43,7 +42,7 @@ class Claim:
     """
 
     fd: int
-    written: Callable[[], Collection[open_files.Identity]]
+    written: Callable[[], Collection[in_use.Identity]]
     empty: Callable[[], None] = lambda: None
 
 
@@ -81,7 +80,7 @@ def find(text: str, size_gib: float, remounted: bool = False) -> Screened:
         raise errors.InputError(
             f'{text} is no directory, and --remount mounts the file system of '
             'one anew; leave it out.')
-    safe_names.refuse_unsafe(text)
+    bench_target.refuse_unsafe(text)
     if not os.path.lexists(text):
         raise errors.DeviceError(
             f'There is no directory or block device {text}; name one that '
@@ -99,7 +98,7 @@ def find(text: str, size_gib: float, remounted: bool = False) -> Screened:
         with target.open() as area:
             fd = area.pieces[0].fd
             assert fd is not None
-            device = open_files.identity(os.fstat(fd))
+            device = in_use.identity(os.fstat(fd))
             yield _same(Claim(fd, lambda: (device,)))
     return Screened(target, place, claim)
 
@@ -111,14 +110,14 @@ def _same(claim: Claim) -> Claims:
 
 def _directory(path: pathlib.Path, size_gib: float,
                remounted: bool) -> Screened:
-    safe_names.refuse_unsafe(str(path / folder.NAME))
+    bench_target.refuse_unsafe(str(path / folder.NAME))
     size = int(size_gib * sizes.GIB)
     why = folder.refusal(path, size)
     if why is not None:
         raise errors.DeviceError(why)
-    source, kind = filesystem.mounted(path)
+    source, kind = scratch.mounted(path)
     disk, model, serial = disk_below(path)
-    block = filesystem.smallest_direct(path)
+    block = scratch.smallest_direct(path)
     place = JobTarget(str(path / folder.NAME), size, True, block)
 
     mount = remount.find(path) if remounted else None

@@ -8,7 +8,7 @@ import dataclasses
 import pathlib
 
 from serifos.bench import fio
-from serifos.bench.put_back import remount
+from serifos.bench import remount
 from serifos.cmd import measuring
 from serifos.cmd import progress
 from serifos import errors

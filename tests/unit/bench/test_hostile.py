@@ -10,7 +10,6 @@ from hypothesis import strategies
 import testtools
 
 from serifos.bench import device
-from serifos.bench import filesystem
 from serifos.bench import fio_result
 from serifos.bench import host
 from serifos.bench import in_use
@@ -18,6 +17,7 @@ from serifos.bench import lsblk
 from serifos.bench import lvm
 from serifos.bench import precondition
 from serifos.bench import purge
+from serifos.bench import scratch
 from serifos import errors
 from serifos.lab.screening import journal
 from tests.unit.bench import hostile
@@ -102,7 +102,7 @@ class HostileTest(testtools.TestCase):
         {'filesystems': [{'source': '/dev/sdb', 'fstype': 'ext4'}]},
         {'signatures': [{'type': 'ext4', 'offset': '0x438'}]}))
     def test_findmnt_and_wipefs(self, text):
-        self.said(filesystem.parse, text)
+        self.said(scratch.parse_mounted, text)
         for name in self.said(in_use.signatures, text) or ():
             self.assertIsInstance(name, str)
 

@@ -29,7 +29,7 @@ class MountsTest(case.DirectoryCase):
 
     def mounts(self, text=''):
         (self.dir / 'proc/self/mountinfo').write_text(text)
-        return dict(in_use.mounts(self.dir / 'proc', self.dir / 'sys'))
+        return dict(in_use.mounted(self.dir / 'proc', self.dir / 'sys'))
 
     def test_here_and_in_another_namespace(self):
         ours = LINE.format('8:16', 'a', 'xfs', '/dev/sdb', 'rw')

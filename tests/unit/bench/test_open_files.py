@@ -3,7 +3,7 @@
 import os
 
 from serifos.bench import command
-from serifos.bench import open_files
+from serifos.bench import in_use
 from serifos import errors
 from tests.unit import case
 
@@ -20,8 +20,8 @@ class WatchTest(case.DirectoryCase):
         self.free = 8 if self.fd == 9 else 9
 
     def run_it(self, script):
-        look = open_files.watch(
-            lambda: {open_files.identity(os.fstat(self.fd))}, (self.fd,))
+        look = in_use.watch(
+            lambda: {in_use.identity(os.fstat(self.fd))}, (self.fd,))
 
         def looked(pid):
             self.looks.append(look(pid))
@@ -32,7 +32,7 @@ class WatchTest(case.DirectoryCase):
 
     def test_it_writes_to_ours_though_the_name_is_another_files(self):
         self.other.replace(self.ours)
-        found = self.run_it(f'exec {self.free}>{open_files.path(self.fd)}; '
+        found = self.run_it(f'exec {self.free}>{in_use.path(self.fd)}; '
                             f'echo x >&{self.free}; sleep 0.3')
         self.assertEqual(0, found.code, found.err)
         self.assertTrue(self.looks[-1])
@@ -56,4 +56,4 @@ class WatchTest(case.DirectoryCase):
         self.assertFalse(any(self.looks))
 
     def test_a_process_that_has_ended(self):
-        self.assertFalse(open_files.watch(set, ())(2 ** 22 + 1))
+        self.assertFalse(in_use.watch(set, ())(2 ** 22 + 1))

@@ -9,7 +9,6 @@ from hypothesis import settings
 from hypothesis import strategies
 import testtools
 
-from serifos.bench import safe_names
 from serifos.bench import target
 from serifos import errors
 from serifos.lab.screening import job as screen_job
@@ -33,22 +32,22 @@ class NamesTest(testtools.TestCase):
         for name in (f'/srv/a{character}b', f'/srv/a{character}',
                      f'{character}/b'):
             self.assertIn('may not take literally', str(self.assertRaises(
-                errors.InputError, safe_names.refuse_unsafe, name)))
+                errors.InputError, target.refuse_unsafe, name)))
 
     @ddt.data('/srv/a ', ' /srv', '/srv/ a', '/srv /a', '-x/y', '',
               '/' + 'a/' * 1024)
     def test_shapes(self, name):
-        self.assertRaises(errors.InputError, safe_names.refuse_unsafe, name)
+        self.assertRaises(errors.InputError, target.refuse_unsafe, name)
 
     @ddt.data('/dev/nvme0n1', '/dev/mapper/a-b--c', '/srv/My disk/x',
               '/srv/été/字', '/srv/-x', 'd/a=b,c@d~e+f.g_h')
     def test_what_is_taken(self, name):
-        self.assertIsNone(safe_names.refuse_unsafe(name))
+        self.assertIsNone(target.refuse_unsafe(name))
 
     @given(strategies.text())
     def test_nothing_special_is_ever_taken(self, text):
         try:
-            safe_names.refuse_unsafe(text)
+            target.refuse_unsafe(text)
         except errors.InputError as exc:
             self.assertNotIn('\n', str(exc))
         else:
@@ -59,7 +58,7 @@ class NamesTest(testtools.TestCase):
     @ddt.data('--config=x', '-v', 'a b', 'a;b', 'a\nb', '..', '.', 'x' * 128,
               'é')
     def test_what_is_no_name_of_a_group(self, name):
-        self.assertRaises(errors.InputError, safe_names.refuse_no_group, name)
+        self.assertRaises(errors.InputError, target.refuse_no_group, name)
         self.assertRaises(errors.InputError, target.find, name,
                           target.TargetOptions(1))
 

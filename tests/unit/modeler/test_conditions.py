@@ -4,7 +4,7 @@ import contextlib
 import dataclasses
 
 from serifos.bench import fio
-from serifos.bench.put_back import io_scheduler
+from serifos.bench import io_scheduler
 from serifos.bench.target import Area
 from serifos.bench.target import shares
 from serifos.bench.target import Target

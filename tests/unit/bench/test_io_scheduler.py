@@ -4,8 +4,8 @@ import os
 
 import ddt
 
-from serifos.bench.put_back import io_scheduler
-from serifos.bench.put_back import notes
+from serifos.bench import io_scheduler
+from serifos.bench import restore_notes
 from serifos import errors
 from tests.unit import case
 
@@ -83,7 +83,7 @@ class IoSchedulerTest(case.DirectoryCase):
         self.assertEqual([], [*self.run.iterdir()])
 
     def note(self):
-        return notes.Note('scheduler', 'sda', self.run)
+        return restore_notes.Note('scheduler', 'sda', self.run)
 
     def test_put_back_after_a_ctrl_c(self):
         def interrupted():

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The I/O scheduler of the block device below a directory.
 
-It is set for runs, read back, and the one of before is put back whatever
+It is set for runs, read back, and the one of before is restored whatever
 happens; a note tells which that was, for the case that this process is
 killed. See the kernel's Documentation/block/switching-sched.rst.
 """
@@ -17,7 +17,7 @@ import os
 import pathlib
 import re
 
-from serifos.bench.put_back import notes
+from serifos.bench import restore_notes
 from serifos import errors
 
 SYS = pathlib.Path('/sys')
@@ -106,8 +106,8 @@ def refusal(queue: Queue, asked: Collection[str],
 
 @contextlib.contextmanager
 def held(queue: Queue,
-         folder: pathlib.Path = notes.FOLDER) -> Iterator[Set]:
-    """What sets a device's scheduler; the one of before is put back.
+         folder: pathlib.Path = restore_notes.FOLDER) -> Iterator[Set]:
+    """What sets a device's scheduler; the one of before is restored.
 
     :raises DeviceError: where another command sets it, or it cannot be set
     """
@@ -127,7 +127,7 @@ def held(queue: Queue,
 
 
 def recover(queue: Queue,
-            folder: pathlib.Path = notes.FOLDER) -> str | None:
+            folder: pathlib.Path = restore_notes.FOLDER) -> str | None:
     """Puts back the scheduler that a killed command had changed.
 
     :returns: what was done, in a sentence; None where nothing was to do
@@ -165,11 +165,11 @@ def _set(queue: Queue, name: str) -> None:
             'that.')
 
 
-def _note(queue: Queue, folder: pathlib.Path) -> notes.Note:
-    return notes.Note('scheduler', queue.device, folder)
+def _note(queue: Queue, folder: pathlib.Path) -> restore_notes.Note:
+    return restore_notes.Note('scheduler', queue.device, folder)
 
 
-def _before(note: notes.Note) -> str | None:
+def _before(note: restore_notes.Note) -> str | None:
     doc = note.read()
     if doc is None:
         return None

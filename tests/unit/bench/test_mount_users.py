@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-from serifos.bench.put_back import users
+from serifos.bench import mountinfo
 from tests.unit import case
 
 MOUNT = '43 27 8:16 / /mnt/x rw - xfs /dev/sdb rw\n'
@@ -23,7 +23,7 @@ class UsersTest(case.DirectoryCase):
         return process
 
     def openers(self):
-        return users.openers('8:16', '/mnt/x', {43, 71}, self.dir)
+        return mountinfo.openers('8:16', '/mnt/x', {43, 71}, self.dir)
 
     def test_nobody(self):
         self.process(7)
@@ -58,14 +58,14 @@ class UsersTest(case.DirectoryCase):
         self.process(5, 'udevd', 'mnt:[2]')
         self.process(6, 'udevd', 'mnt:[2]', '')
         self.process(40, 'bash', 'mnt:[4]', '')
-        found = users.elsewhere(self.dir)
+        found = mountinfo.elsewhere(self.dir)
         self.assertEqual({'udevd (process 5)': 1, 'bash (process 40)': 0},
-                         {who: len(mounts) for who, mounts in found.items()})
-        self.assertEqual('/mnt/x', users.mounts(self.dir)[0].point)
+                         {who: len(its) for who, its in found.items()})
+        self.assertEqual('/mnt/x', mountinfo.ours(self.dir)[0].point)
 
     def test_a_process_that_has_ended_meanwhile(self):
         (self.dir / '7').mkdir()
         (self.dir / 'self').symlink_to('8')
         self.process(8)
         self.assertEqual((), self.openers())
-        self.assertEqual({}, users.elsewhere(self.dir))
+        self.assertEqual({}, mountinfo.elsewhere(self.dir))

@@ -6,9 +6,9 @@ import pathlib
 
 import testtools
 
-from serifos.bench.put_back import mountinfo
-from serifos.bench.put_back import notes
-from serifos.bench.put_back import remount
+from serifos.bench import mountinfo
+from serifos.bench import remount
+from serifos.bench import restore_notes
 from serifos import errors
 from tests.unit import case
 
@@ -26,7 +26,7 @@ class NoteTest(case.DirectoryCase):
         self.folder = self.dir / 'run'
 
     def note(self, mount):
-        note = notes.Note('mount', mount.point, self.folder)
+        note = restore_notes.Note('mount', mount.point, self.folder)
         with note.held():
             note.write({'mount': dataclasses.asdict(mount), 'uuid': None})
         return note
@@ -83,7 +83,7 @@ class NoteTest(case.DirectoryCase):
 
     def test_names_that_look_alike_have_notes_of_their_own(self):
         self.assertEqual(3, len({
-            notes.Note('mount', name, self.folder).path
+            restore_notes.Note('mount', name, self.folder).path
             for name in ('/a/b', '/a-b', '/a/b/')}))
 
     def test_what_is_not_mounted_as_shown_is_not_unmounted(self):

@@ -10,19 +10,37 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Mapping
 from collections.abc import Sequence
+import contextlib
 import dataclasses
+import fcntl
 import math
+import os
+import pathlib
 import re
+import struct
 
+from serifos.bench import in_use
 from serifos.bench import lsblk
-from serifos.bench import open_files
 
-Parents = dict[open_files.Identity, set[open_files.Identity]]
+Parents = dict[in_use.Identity, set[in_use.Identity]]
 """Of each device those that it is made of."""
 
 _LINEAR = ('disk', 'loop', 'part', 'mpath')
 _PREFIX = re.compile(r'^(0x|naa\.|eui\.)')
+
+SWAP = '[SWAP]'
+
+SYS = pathlib.Path('/sys')
+
+_LOOP_GET_STATUS64 = 0x4C05
+_LOOP_INFO64 = struct.Struct('=QQQQQ192x')  # see loop(4)
+_SECTOR = 512
+
+Used = Mapping[in_use.Identity, Collection[str]]
+"""Block devices and files, and what uses each of them."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,7 +52,7 @@ class Medium:
     :param wwns: world wide names, without their prefixes
     """
 
-    identity: open_files.Identity | None
+    identity: in_use.Identity | None
     path: str
     wwns: frozenset[str] = frozenset()
     serial: str | None = None
@@ -78,7 +96,7 @@ class Part:
     """
 
     family: object
-    identity: open_files.Identity
+    identity: in_use.Identity
 
 
 @dataclasses.dataclass(frozen=True)
@@ -118,8 +136,8 @@ class Storage:
     """
 
     node: lsblk.Node
-    parents: frozenset[open_files.Identity]
-    below: frozenset[open_files.Identity]
+    parents: frozenset[in_use.Identity]
+    below: frozenset[in_use.Identity]
     pieces: tuple[Piece, ...]
 
     def stands_on(self, other: Storage) -> bool:
@@ -154,7 +172,7 @@ def every(tree: Sequence[lsblk.Node]) -> list[Storage]:
     nodes = {node.identity: node for node in listed}
     parents = _parents(listed, nodes)
     below = {one: _below(one, parents) for one in nodes}
-    pieces: dict[open_files.Identity, tuple[Piece, ...]] = {}
+    pieces: dict[in_use.Identity, tuple[Piece, ...]] = {}
     for one in sorted(nodes, key=lambda one: len(below[one])):
         behind = dict.fromkeys(piece for parent in sorted(parents[one])
                                for piece in pieces.get(parent, ()))
@@ -168,7 +186,7 @@ def every(tree: Sequence[lsblk.Node]) -> list[Storage]:
 
 
 def _parents(listed: Iterable[lsblk.Node],
-             nodes: Collection[open_files.Identity]) -> Parents:
+             nodes: Collection[in_use.Identity]) -> Parents:
     found: Parents = {one: set() for one in nodes}
     for node in listed:
         for child in node.children:
@@ -179,12 +197,12 @@ def _parents(listed: Iterable[lsblk.Node],
 
 
 def _is_linear(node: lsblk.Node,
-               parents: Collection[open_files.Identity]) -> bool:
+               parents: Collection[in_use.Identity]) -> bool:
     """Whether each byte is where it is on the parents; not of bcache."""
     return node.kind in _LINEAR and not (node.kind == 'disk' and parents)
 
 
-def _narrowed(node: lsblk.Node, parents: frozenset[open_files.Identity],
+def _narrowed(node: lsblk.Node, parents: frozenset[in_use.Identity],
               behind: Piece, is_linear: bool) -> Piece:
     """The piece of its parents, or of its medium, that a device has.
 
@@ -212,12 +230,149 @@ def medium(node: lsblk.Node) -> Medium:
                   node.serial, node.model)
 
 
-def _below(one: open_files.Identity,
-           parents: Parents) -> frozenset[open_files.Identity]:
-    found: set[open_files.Identity] = set()
+def _below(one: in_use.Identity,
+           parents: Parents) -> frozenset[in_use.Identity]:
+    found: set[in_use.Identity] = set()
     ahead = [one]
     while ahead:
         new = parents[ahead.pop()] - found
         found |= new
         ahead.extend(new)
     return frozenset(found - {one})
+
+
+@dataclasses.dataclass(frozen=True)
+class Other:
+    """A device that has bytes of the same storage, or the file behind it.
+
+    :param why: how that is known
+    :param uses: what uses it, a clause each
+    :param claims: whether to open it exclusively keeps others away from
+        the storage, and from nothing else
+    :param watched: whether a process that has it open uses the storage;
+        multipathd has the paths open that it made a device of
+    """
+
+    path: str
+    identity: in_use.Identity
+    why: str
+    uses: tuple[str, ...] = ()
+    claims: bool = False
+    watched: bool = True
+
+
+def other_names(mine: Storage,
+                known: Sequence[Storage]) -> tuple[Other, ...]:
+    """The other names of a device's storage, without what stands on it.
+
+    :param known: all devices of the machine
+    """
+    return tuple(sorted(
+        [*_files(mine, known),
+         *(_other(mine, one, known, why) for one in known
+           if one is not mine and not one.stands_on(mine)
+           and (why := mine.shared(one)) is not None)],
+        key=lambda other: other.path))
+
+
+def _files(mine: Storage,
+           known: Sequence[Storage]) -> Iterator[Other]:
+    for backing in {one.node.backing for one in known
+                    if one is mine or mine.stands_on(one)}:
+        if backing and backing.what and backing.what[0] == 'file':
+            yield Other(backing.path, backing.what, 'is behind it',
+                        (*_uses(backing.path, backing),))
+
+
+def _other(mine: Storage, one: Storage,
+           known: Sequence[Storage], why: str) -> Other:
+    node, is_below = one.node, mine.stands_on(one)
+    return Other(
+        node.path, node.identity, why,
+        (*_uses(node.path, node), *_holders(mine, one, known)),
+        # A partition is claimed with its disk, and not beside it.
+        claims=not is_below and mine.covers(one) and (
+            node.kind != 'part' or mine.node.kind == 'part'),
+        watched=not is_below or all(
+            child.kind == 'part' for child in node.children))
+
+
+def _uses(path: str, used: lsblk.Node | lsblk.Backing) -> Iterator[str]:
+    for mount in used.mounts:
+        yield (f'swap is on {path}' if mount == SWAP else
+               f'{mount} is mounted from {path}')
+    for export in used.exports:
+        yield f'{path} is exported by {export}'
+
+
+def _holders(mine: Storage, one: Storage,
+             known: Sequence[Storage]) -> Iterator[str]:
+    for other in known:
+        if (one.node.identity in other.parents and other.node.kind != 'part'
+                and other is not mine and not other.stands_on(mine)
+                and not mine.stands_on(other) and mine.shared(other)):
+            yield f'{one.node.path} is held by {other.node.kname}'
+
+
+def completed(node: lsblk.Node, mounts: Used, exports: Used,
+              sys: pathlib.Path = SYS) -> lsblk.Node:
+    """A device, and those on it, with what the kernel knows of them."""
+    place = sys / 'dev/block' / str(node.number)
+    start = _text(place / 'start')
+    return dataclasses.replace(
+        node, serial=node.serial or _serial(place), wwid=_wwid(place),
+        start=int(start) * _SECTOR if start and start.isdigit() else None,
+        sequence=(_text(place / 'diskseq')
+                  or _text(place.resolve().parent / 'diskseq')),
+        backing=_backing(place, node.path, mounts, exports),
+        mounts=tuple(sorted({*node.mounts, *mounts.get(node.identity, ())})),
+        exports=tuple(sorted(exports.get(node.identity, ()))),
+        children=tuple(completed(child, mounts, exports, sys)
+                       for child in node.children))
+
+
+def _serial(place: pathlib.Path) -> str | None:
+    # lsblk asks udev, which is missing in a container for one.
+    return (_text(place / 'serial')
+            or _text(place / 'device/vpd_pg80', head=4))
+
+
+def _wwid(place: pathlib.Path) -> str | None:
+    image = [_text(place / 'device' / name)  # that rbd maps, maybe twice
+             for name in ('cluster_fsid', 'pool_id', 'image_id')]
+    return (_text(place / 'wwid') or _text(place / 'device/wwid')
+            or ('/'.join(map(str, image)) if all(image) else None))
+
+
+def _backing(place: pathlib.Path, path: str, mounts: Used,
+             exports: Used) -> lsblk.Backing | None:
+    name = _text(place / 'loop/backing_file')
+    if name is None:
+        return None
+    try:
+        device, inode, itself, offset, limit = _loop_info(path)
+    except OSError:
+        return lsblk.Backing(None, name)
+    what: in_use.Identity = (
+        ('device', os.major(itself), os.minor(itself))
+        if itself not in (0, device) else ('file', device, inode))
+    return lsblk.Backing(what, name, offset, limit or None,
+                         tuple(sorted(mounts.get(what, ()))),
+                         tuple(sorted(exports.get(what, ()))))
+
+
+def _loop_info(path: str) -> tuple[int, ...]:
+    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        info = bytearray(_LOOP_INFO64.size)
+        fcntl.ioctl(fd, _LOOP_GET_STATUS64, info)
+        return _LOOP_INFO64.unpack(info)
+    finally:
+        os.close(fd)
+
+
+def _text(path: pathlib.Path, head: int = 0) -> str | None:
+    with contextlib.suppress(OSError):
+        return lsblk.stripped(
+            path.read_bytes()[head:].decode('ascii', 'replace'))
+    return None

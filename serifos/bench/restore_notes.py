@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Notes of what is to be put back, for the case that a command is killed.
+"""Notes of what is to be restored, for the case that a command is killed.
 
 They lie in a directory that a restart of the machine empties, as it undoes
-what they tell. While a command is at it, it holds its note locked; so a note
-that nobody holds was left by one that did not end as it should have.
+what they describe. While a command is at it, it holds its note locked; so a
+note that nobody holds was left by one that did not end as it should have.
 """
 
 from __future__ import annotations

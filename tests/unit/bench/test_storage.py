@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies
 import testtools
 
-from serifos.bench.identity import storage
 from serifos.bench import lsblk
+from serifos.bench import storage
 
 SDB = lsblk.Node('/dev/sdb', 'disk', 100, 'LUN', 'beaf11', '0x6001405',
                  number='8:16')

@@ -2,8 +2,8 @@
 
 import ddt
 
-from serifos.bench.identity import kernel
 from serifos.bench import lsblk
+from serifos.bench import storage
 from tests.unit import case
 
 
@@ -15,7 +15,7 @@ class CompletedTest(case.DirectoryCase):
             path = self.dir / 'dev/block' / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
-        return kernel.completed(
+        return storage.completed(
             lsblk.Node('/dev/x', 'disk', 100, number='8:16', **changes),
             dict(uses), dict(uses), self.dir)
 

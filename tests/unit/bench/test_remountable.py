@@ -5,14 +5,14 @@ import dataclasses
 import ddt
 import testtools
 
-from serifos.bench.put_back import mountinfo
-from serifos.bench.put_back import place as places
+from serifos.bench import mountinfo
+from serifos.bench import remount
 
 ROOT = mountinfo.Mount(27, 1, '254:0', '/', '/', ('rw', 'relatime'),
                        ('shared:1',), 'ext4', '/dev/vda1', ('rw',))
 DATA = mountinfo.Mount(43, 27, '8:16', '/', '/mnt/x', ('rw', 'noatime'),
                        ('shared:30',), 'xfs', '/dev/sdb', ('rw', 'noquota'))
-PLACE = places.Place('/mnt/x', True, (ROOT, DATA), {}, (), '8:16')
+PLACE = remount.Place('/mnt/x', True, (ROOT, DATA), {}, (), '8:16')
 
 
 def changed(mount=None, **its):
@@ -38,7 +38,7 @@ def elsewhere(*propagation):
 class RefusalTest(testtools.TestCase):
 
     def test_a_plain_mount_is_not_refused(self):
-        self.assertIsNone(places.refusal(PLACE))
+        self.assertIsNone(remount.refusal(PLACE))
 
     @ddt.data(
         ('only root may', changed(is_root=False)),
@@ -74,16 +74,16 @@ class RefusalTest(testtools.TestCase):
         ('would not come back as it is', changed(
             {'propagation': ('shared:30', 'master:2')})))
     @ddt.unpack
-    def test_refused(self, words, place):
-        why = places.refusal(place)
+    def test_refused(self, words, one):
+        why = remount.refusal(one)
         self.assertIn(words, why)
         self.assertTrue(why.endswith('.'), why)
 
     @ddt.data(('shared:1',), ('master:1',), ('shared:5', 'master:1'))
     def test_namespaces_that_follow_ours_are_none_of_our_business(self, how):
-        self.assertIsNone(places.refusal(elsewhere(*how)))
+        self.assertIsNone(remount.refusal(elsewhere(*how)))
 
     def test_names_that_only_begin_like_the_systems(self):
         for name in ('/boots', '/libs', '/usr2', '/mnt/usr'):
-            place = changed({'point': name}, directory=name)
-            self.assertIsNone(places.refusal(place))
+            one = changed({'point': name}, directory=name)
+            self.assertIsNone(remount.refusal(one))

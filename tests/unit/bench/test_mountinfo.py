@@ -3,7 +3,7 @@
 import ddt
 import testtools
 
-from serifos.bench.put_back import mountinfo
+from serifos.bench import mountinfo
 from serifos import errors
 
 LINES = '''\
@@ -18,7 +18,7 @@ rw,stripe=4
 class MountinfoTest(testtools.TestCase):
 
     def test_a_line_is_read(self):
-        root, mount, part = mountinfo.parse(LINES)
+        root, mount, part = mountinfo.parse_mounts(LINES)
         self.assertEqual(
             mountinfo.Mount(
                 43, 27, '8:16', '/', '/srv/a b', ('rw', 'nodev', 'noatime'),
@@ -29,11 +29,11 @@ class MountinfoTest(testtools.TestCase):
 
     def test_options_are_given_once(self):
         self.assertEqual(('rw', 'nodev', 'noatime', 'stripe=4'),
-                         mountinfo.parse(LINES)[1].given)
+                         mountinfo.parse_mounts(LINES)[1].given)
 
     def test_the_same_again_has_another_id_and_group(self):
         first, again, other = (
-            mountinfo.parse(LINES.replace(*change))[1] for change in (
+            mountinfo.parse_mounts(LINES.replace(*change))[1] for change in (
                 ('43 27', '43 27'), ('43 27 8:16 / /srv/a\\040b rw,nodev,'
                                      'noatime shared:30',
                                      '91 27 8:16 / /srv/a\\040b rw,nodev,'
@@ -44,7 +44,7 @@ class MountinfoTest(testtools.TestCase):
         self.assertNotEqual(first.likeness, other.likeness)
 
     def test_the_last_mount_on_a_directory_is_on_top(self):
-        over = mountinfo.parse(
+        over = mountinfo.parse_mounts(
             LINES + '50 44 8:18 / /srv/x rw - ext4 /dev/sdb2 rw\n')
         self.assertEqual(50, mountinfo.top(over, '/srv/x').id)
         self.assertIsNone(mountinfo.top(over, '/srv'))
@@ -54,5 +54,5 @@ class MountinfoTest(testtools.TestCase):
               '27 1 254:0 / / rw shared:1 ext4 /dev/vda1 rw 1 2',
               '27 1 254:0 / / rw shared:1 a b - ext4 /dev/vda1')
     def test_what_is_no_line_is_named(self, line):
-        exc = self.assertRaises(errors.ToolError, mountinfo.parse, line)
+        exc = self.assertRaises(errors.ToolError, mountinfo.parse_mounts, line)
         self.assertIn(line, str(exc))
