@@ -12,7 +12,7 @@ import dataclasses
 
 from oslo_log import log
 
-from serifos.database.history.store import Store
+from serifos.database.history_store import Store
 from serifos import errors
 from serifos.facts import activity
 from serifos.facts.history import History

@@ -8,17 +8,17 @@ import ddt
 import testtools
 
 from serifos.database import connection
-from serifos.database.history import history_tables
-from serifos.database.history.store import Store
+from serifos.database.history_store import Store
+from serifos.database import history_tables
 from serifos.database import homes
 from serifos.database import pool_errors
 from serifos.database import space
 from serifos import errors
 from tests.functional import machine
 from tests.functional import servers
-from tests.unit.database.history.behaviour import BEGIN
-from tests.unit.database.history.behaviour import Behaviour
-from tests.unit.database.history.behaviour import done
+from tests.unit.database.history_behaviour import BEGIN
+from tests.unit.database.history_behaviour import Behaviour
+from tests.unit.database.history_behaviour import done
 from tests.unit.database import homes_behaviour
 from tests.unit.database import pool_errors_behaviour
 from tests.unit.database import space_behaviour

@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 
 from serifos.database import connection
-from serifos.database.history.store import Store
-from serifos.database.history.store import TIERS
+from serifos.database.history_store import Store
+from serifos.database.history_store import TIERS
 from serifos.facts import activity
 from serifos.facts import history
 

@@ -21,7 +21,7 @@ from serifos.cmd.balancer import adapters
 from serifos.cmd.balancer import histories
 from serifos.cmd.balancer import verb
 from serifos.cmd import output
-from serifos.database.history import store
+from serifos.database import history_store
 from serifos import errors
 from serifos.facts import activity
 from serifos.facts import fields
@@ -167,7 +167,7 @@ class History(verb.Verb):
     def _place(self, volume: str,
                past: history.History) -> activity.MeasuredVolume:
         """Where a volume is, as far as the source has to know that."""
-        if isinstance(past, store.Store):
+        if isinstance(past, history_store.Store):
             return activity.MeasuredVolume(volume, volume, '')
         inventory = adapters.cinder(self.app.conf).inventory()
         found = [place for place in join.places(inventory, journal.last_moves(
@@ -192,7 +192,7 @@ class History(verb.Verb):
 def _told(found: history.Series, past: history.History) -> str:
     if found.seconds.any():
         return _activities(found)
-    if isinstance(past, store.Store) and not past.until():
+    if isinstance(past, history_store.Store) and not past.until():
         return (f'Nothing is kept yet in {past.database.name}; '
                 'serifos-balancer run keeps what volumes do.')
     return f'Nothing is known of volume {found.volumes[0]} in that time.'

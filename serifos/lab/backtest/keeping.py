@@ -9,8 +9,8 @@ import pathlib
 import numpy as np
 
 from serifos.database import connection
-from serifos.database.history.store import Store
-from serifos.database.history.store import TIERS
+from serifos.database.history_store import Store
+from serifos.database.history_store import TIERS
 from serifos import errors
 from serifos.facts.history import Series
 from serifos.lab.backtest.rates import Rates

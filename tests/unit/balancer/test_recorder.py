@@ -6,7 +6,7 @@ import numpy as np
 
 from serifos.balancer.recorder import Recorder
 from serifos.database import connection
-from serifos.database.history import store
+from serifos.database import history_store
 from serifos.facts import activity
 from serifos.facts.inventory import Inventory
 from serifos.telemetry import amounts
@@ -39,7 +39,7 @@ class RecorderTest(cloud.Case):
         super().setUp()
         self.set(auto=False)
         self.readings = Readings()
-        self.store = store.Store(connection.Database(
+        self.store = history_store.Store(connection.Database(
             f'sqlite:///{self.dir}/history.sqlite',
             content=connection.HISTORY))
         self.recorder = Recorder(self.store, self.readings, 45)
@@ -68,8 +68,9 @@ class RecorderTest(cloud.Case):
         self.assertEqual((self.now - 45) // 60 * 60, self.store.until())
         found = self.iops('u', end=self.store.until())
         np.testing.assert_allclose(np.full(18, 1000), found, rtol=1e-4)
-        self.assertEqual(store.TIERS[0].step_s * 18 - 15, self.store.read(
-            [readings.place('u')], NOW, self.now, 3600).seconds.sum())
+        self.assertEqual(
+            history_store.TIERS[0].step_s * 18 - 15, self.store.read(
+                [readings.place('u')], NOW, self.now, 3600).seconds.sum())
 
     def test_a_source_that_only_tells_means(self):
         self.recorder = Recorder(self.store)
@@ -144,6 +145,6 @@ class RecorderTest(cloud.Case):
 
     def test_a_follower_leaves_a_shared_history_to_the_leader(self):
         self.assertIsNotNone(self.balancer.observer.as_follower().recorder)
-        self.recorder = Recorder(store.Store(connection.Database(
+        self.recorder = Recorder(history_store.Store(connection.Database(
             'mysql://u@127.0.0.1/history', content=connection.HISTORY)))
         self.assertIsNone(self.balancer.observer.as_follower().recorder)

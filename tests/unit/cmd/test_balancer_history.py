@@ -18,7 +18,7 @@ from serifos.lab.backtest import csv_history
 from tests.fakes import prometheus as fake
 from tests.unit import case
 from tests.unit.cmd import command
-from tests.unit.database.history import behaviour
+from tests.unit.database import history_behaviour
 from tests.unit.telemetry import readings
 
 NONE = {'at': None, 'seconds': 0.0, 'read_iops': None, 'write_iops': None,
@@ -41,7 +41,7 @@ class _Case(case.DirectoryCase):
         store = histories.store(conf.load([str(self.file)]))
         for nth in reversed(range(gap, gap + rounds)):
             self.assertTrue(store.add(
-                behaviour.done('ab', self.end - 300 * (nth + 1)),
+                history_behaviour.done('ab', self.end - 300 * (nth + 1)),
                 store.until()))
 
     def history(self, *arguments):

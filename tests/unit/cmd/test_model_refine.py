@@ -6,7 +6,7 @@ import time
 import numpy as np
 
 from serifos.database import connection
-from serifos.database.history.store import Store
+from serifos.database.history_store import Store
 from serifos.database import journal
 from serifos.facts import cluster
 from serifos.facts.history import Series

@@ -2,9 +2,9 @@
 """The space of pools in SQLite, beside the history."""
 
 from serifos.database import connection
-from serifos.database.history import store
+from serifos.database import history_store
 from tests.unit import case
-from tests.unit.database.history import behaviour as history
+from tests.unit.database import history_behaviour as history
 from tests.unit.database import space_behaviour
 
 
@@ -18,7 +18,7 @@ class SpaceTest(space_behaviour.Behaviour, case.DirectoryCase):
 
     def test_the_history_is_in_the_same_database(self):
         self.note(0, a=1.0)
-        past = store.Store(self.database)
+        past = history_store.Store(self.database)
         self.assertEqual(0, past.until())
         past.add(history.done('v', history.BEGIN), 0)
         self.note(DAY := 86400, a=2.0)

@@ -9,7 +9,7 @@ import fixtures
 import numpy as np
 
 from serifos.database import connection
-from serifos.database.history import store
+from serifos.database import history_store
 from serifos import errors
 from serifos.facts import activity
 from serifos.lab.backtest import keeping
@@ -24,7 +24,7 @@ PAGE = pathlib.Path(__file__).parents[4] / 'doc/source/admin/history.rst'
 class KeepingTest(case.DirectoryCase):
 
     def read(self, series, step_s):
-        kept = store.Store(connection.Database(
+        kept = history_store.Store(connection.Database(
             f'sqlite:///{self.dir}/new/history.sqlite', {},
             connection.HISTORY))
         return kept.read([activity.MeasuredVolume(volume, volume, '')

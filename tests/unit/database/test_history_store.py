@@ -15,13 +15,15 @@ import numpy as np
 import testtools
 
 from serifos.database import connection
-from serifos.database.history import packed
-from serifos.database.history import slots
-from serifos.database.history.store import Store
-from serifos.database.history.store import TIERS
+from serifos.database.history_store import Store
+from serifos.database.history_store import TIERS
+from serifos.database import history_tables
+from serifos.database.history_tables import PART
+from serifos.database.history_tables import Tier
 from serifos import errors
 from tests.unit import case
-from tests.unit.database.history import behaviour
+from tests.unit.database import history_behaviour
+from tests.unit.database.history_behaviour import BEGIN
 
 
 def _database(path):
@@ -33,8 +35,8 @@ def _write(path):
     """Writes round after round until it is killed."""
     store = Store(_database(path))
     volumes = [f'{n:04}' for n in range(1500)]
-    at = behaviour.BEGIN
-    while store.add(behaviour.done(volumes, at), store.until()):
+    at = BEGIN
+    while store.add(history_behaviour.done(volumes, at), store.until()):
         at += 300
 
 
@@ -54,36 +56,36 @@ class Case(case.DirectoryCase):
 
 
 @ddt.ddt
-class StoreTest(behaviour.Behaviour, Case):
+class StoreTest(history_behaviour.Behaviour, Case):
 
     def test_reading_makes_nothing(self):
         self.assertEqual(0, self.store().until())
         self.assertTrue(np.isnan(self.store().read(
-            behaviour.places('a'), behaviour.BEGIN, behaviour.BEGIN + 60,
+            history_behaviour.places('a'), BEGIN, BEGIN + 60,
             60).iops).all())
         self.assertFalse(self.path.exists())
-        self.rounds('a', behaviour.BEGIN)
+        self.rounds('a', BEGIN)
         self.assertEqual(0o640, self.path.stat().st_mode & 0o777)
 
     def test_it_is_written_while_it_is_read(self):
         """A planner that reads for seconds keeps no round from ending."""
-        self.rounds('a', behaviour.BEGIN)
+        self.rounds('a', BEGIN)
 
         def read(connection):
-            rows = TIERS[0].rows(connection, behaviour.BEGIN,
-                                 behaviour.BEGIN + 300)
+            rows = TIERS[0].rows(connection, BEGIN,
+                                 BEGIN + 300)
             first = next(rows)
-            self.rounds('a', behaviour.BEGIN + 300)
+            self.rounds('a', BEGIN + 300)
             return [first, *rows]
         began = time.monotonic()
         self.assertEqual(5, len(self.database.run(read)))
         self.assertLess(time.monotonic() - began, 10)
-        self.assert_iops([[100, 100]], behaviour.BEGIN, 300, 'a')
+        self.assert_iops([[100, 100]], BEGIN, 300, 'a')
 
     def test_the_file_does_not_grow_once_it_is_full(self):
-        store = self.store(tiers=(slots.Tier(60, 600), slots.Tier(300, 900)))
+        store = self.store(tiers=(Tier(60, 600), Tier(300, 900)))
         volumes = [f'{n:04}' for n in range(1200)]
-        sizes, end = [], behaviour.BEGIN
+        sizes, end = [], BEGIN
         for _ in range(6):
             end = self.rounds(volumes, end, 2, store)
             sizes.append(self.path.stat().st_size)
@@ -98,24 +100,24 @@ class StoreTest(behaviour.Behaviour, Case):
             before = self.store().until()
             writer = context.Process(target=_write, args=(self.path,))
             writer.start()
-            while self.store().until() < (before or behaviour.BEGIN) + 600:
+            while self.store().until() < (before or BEGIN) + 600:
                 time.sleep(0.05)
             time.sleep(rng.uniform(0, 0.1))
             os.kill(writer.pid, signal.SIGKILL)
             writer.join()
             self.assertEqual([('ok',)], self.sql('PRAGMA integrity_check'))
             self.assertGreaterEqual(self.store().until(),
-                                    (before or behaviour.BEGIN) + 600)
+                                    (before or BEGIN) + 600)
             (raw,), (five,), (hour,) = (
                 self.sql('SELECT sum(length(figures)) FROM '
                          'serifos_history_slots WHERE step_s = ?', step_s)[0]
                 for step_s in (60, 300, 3600))
-            rounds = five // (1500 * packed.BYTES)
-            self.assertEqual(rounds * 1500 * packed.BYTES, five)
+            rounds = five // (1500 * history_tables.BYTES)
+            self.assertEqual(rounds * 1500 * history_tables.BYTES, five)
             self.assertEqual(min(5 * rounds, 360), raw // (
-                1500 * packed.BYTES))
+                1500 * history_tables.BYTES))
             self.assertEqual(-(-rounds // 12), hour // (
-                1500 * packed.BYTES))
+                1500 * history_tables.BYTES))
 
     def is_set_aside(self, why, verb):
         """One that is damaged costs its days, and no round after this."""
@@ -125,8 +127,8 @@ class StoreTest(behaviour.Behaviour, Case):
             f'The history {self.path} is damaged ({why}); it is set aside as '
             f'{aside}, and a new one is begun.', str(error))
         self.assertTrue(aside.exists())
-        self.rounds('a', behaviour.BEGIN + 600)
-        self.assert_iops([[100]], behaviour.BEGIN + 600, 300, 'a')
+        self.rounds('a', BEGIN + 600)
+        self.assert_iops([[100]], BEGIN + 600, 300, 'a')
 
     def test_a_file_that_is_none(self):
         for number in range(2):
@@ -135,7 +137,7 @@ class StoreTest(behaviour.Behaviour, Case):
         self.assertEqual(2, len([*self.dir.iterdir()]))
 
     def test_a_page_that_is_none(self):
-        self.rounds('a', behaviour.BEGIN)
+        self.rounds('a', BEGIN)
         with self.path.open('r+b') as file:
             file.seek(4096)
             file.write(b'x' * 4096)
@@ -143,14 +145,14 @@ class StoreTest(behaviour.Behaviour, Case):
                           self.store().until)
 
     def test_a_table_that_is_gone(self):
-        self.rounds('a', behaviour.BEGIN)
+        self.rounds('a', BEGIN)
         self.sql('DROP TABLE serifos_history_slots')
         self.is_set_aside(
             'no such table: serifos_history_slots', lambda: self.rounds(
-                'a', behaviour.BEGIN + 300))
+                'a', BEGIN + 300))
 
     def test_an_end_that_is_no_number(self):
-        self.rounds('a', behaviour.BEGIN)
+        self.rounds('a', BEGIN)
         self.sql('UPDATE serifos_history SET until = ?', b'\xff')
         self.is_set_aside("one of its values is b'\\xff', not a whole number",
                           self.store().until)
@@ -158,18 +160,18 @@ class StoreTest(behaviour.Behaviour, Case):
     @ddt.data(b'x' * 31, 'x', 10 ** 12)
     def test_a_row_that_cannot_be_read_costs_itself(self, figures):
         log = self.useFixture(fixtures.FakeLogger())
-        self.rounds('a', behaviour.BEGIN)
-        self.rounds('a', behaviour.BEGIN + 300)
+        self.rounds('a', BEGIN)
+        self.rounds('a', BEGIN + 300)
         self.sql('UPDATE serifos_history_slots SET figures = ? WHERE step_s '
-                 '= 300 AND begin = ?', figures, behaviour.BEGIN)
-        self.assert_iops([[np.nan, 100]], behaviour.BEGIN, 300, 'a')
+                 '= 300 AND begin = ?', figures, BEGIN)
+        self.assert_iops([[np.nan, 100]], BEGIN, 300, 'a')
         self.assertIn('delete that row', log.output)
 
 
 @ddt.ddt
 class PackedTest(testtools.TestCase):
 
-    @hypothesis.given(strategies.lists(strategies.integers(0, packed.PART - 1),
+    @hypothesis.given(strategies.lists(strategies.integers(0, PART - 1),
                                        unique=True),
                       strategies.integers(0, 999))
     def test_what_is_packed_is_unpacked(self, places, seed):
@@ -177,25 +179,26 @@ class PackedTest(testtools.TestCase):
             (7, len(places))).astype(np.float32)
         figures[0, ::3] = 0
         seen = figures[0] > 0
-        data = packed.pack(np.array(places, int), figures)
-        self.assertEqual(seen.sum() * packed.BYTES, len(data))
-        found, known = packed.unpack(data)
+        data = history_tables.pack(np.array(places, int), figures)
+        self.assertEqual(seen.sum() * history_tables.BYTES, len(data))
+        found, known = history_tables.unpack(data)
         np.testing.assert_array_equal(np.array(places)[seen], found)
         np.testing.assert_array_equal(figures[:, seen], known)
 
     @hypothesis.given(strategies.lists(strategies.lists(
-        strategies.integers(0, packed.PART - 1), unique=True), max_size=4))
+        strategies.integers(0, PART - 1), unique=True), max_size=4))
     def test_what_is_added_is_the_sum(self, parts):
-        data, total = None, np.zeros((7, packed.PART))
+        data, total = None, np.zeros((7, PART))
         for places in parts:
             figures = np.full((7, len(places)), 2.0, np.float32)
-            data = packed.add(data, np.array(places, int), figures)
+            data = history_tables.pack_more(
+                data, np.array(places, int), figures)
             total[:, places] += 2
-        places, figures = packed.unpack(data or b'')
+        places, figures = history_tables.unpack(data or b'')
         np.testing.assert_array_equal(np.flatnonzero(total[0]),
                                       np.sort(places))
         np.testing.assert_array_equal(total[:, places], figures)
 
-    @ddt.data(b'x', b'\xff' * packed.BYTES)
+    @ddt.data(b'x', b'\xff' * history_tables.BYTES)
     def test_what_was_not_packed(self, data):
-        self.assertRaises(errors.FormatError, packed.unpack, data)
+        self.assertRaises(errors.FormatError, history_tables.unpack, data)

@@ -1,5 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The slots of one length: added to, read, and deleted where they are old."""
+"""The tables of the history: its head, the volumes, the slots of time.
+
+The head is one row. It says until when the history is written, which every
+write moves on: two that write the same minutes are in each other's way there,
+and one of them writes nothing.
+
+A row of the slots holds what up to 1,024 volumes did in one slot. They are
+found by their numbers, which are given anew once nothing is known any more of
+the volume that had it.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +21,43 @@ import numpy as np
 import numpy.typing as npt
 import sqlalchemy
 
-from serifos.database.history.history_tables import SLOTS
-from serifos.database.history import packed
+from serifos.database import columns
+from serifos import errors
+from serifos.facts import history
 from serifos.facts.history import Series
+
+VERSION = 1
+
+_METADATA = sqlalchemy.MetaData()
+_OPTIONS = {'mysql_engine': 'InnoDB', 'mysql_charset': 'utf8mb4',
+            'mysql_collate': 'utf8mb4_bin'}
+
+HEAD = sqlalchemy.Table(
+    'serifos_history', _METADATA,
+    sqlalchemy.Column('id', sqlalchemy.Integer, primary_key=True,
+                      autoincrement=False),
+    sqlalchemy.Column('version', columns.Whole, nullable=False),
+    sqlalchemy.Column('until', columns.Whole, nullable=False), **_OPTIONS)
+
+VOLUMES = sqlalchemy.Table(
+    'serifos_history_volumes', _METADATA,
+    sqlalchemy.Column('number', sqlalchemy.Integer, primary_key=True,
+                      autoincrement=False),
+    sqlalchemy.Column('volume', columns.Name(255), nullable=False,
+                      unique=True),
+    sqlalchemy.Column('gone_at', columns.Whole), **_OPTIONS)
+
+SLOTS = sqlalchemy.Table(
+    'serifos_history_slots', _METADATA,
+    sqlalchemy.Column('step_s', columns.Whole, primary_key=True,
+                      autoincrement=False),
+    sqlalchemy.Column('begin', columns.Whole, primary_key=True,
+                      autoincrement=False),
+    sqlalchemy.Column('part', columns.Whole, primary_key=True,
+                      autoincrement=False),
+    sqlalchemy.Column('figures', sqlalchemy.LargeBinary, nullable=False),
+    **_OPTIONS)
+"""``begin``: seconds of the epoch; ``part``: a volume's number by 1,024."""
 
 _AT_ONCE = 100
 """Rows that one statement writes or fetches, 30 KiB each."""
@@ -40,6 +83,43 @@ _MORE = sqlalchemy.update(SLOTS).where(
 
 Numbers = npt.NDArray[np.int64]
 
+PART = 1024
+"""Volumes of a part, by their numbers."""
+
+_PLACE, _FIGURE = np.dtype('<u2'), np.dtype('<f4')
+BYTES = _PLACE.itemsize + len(history.FIGURES) * _FIGURE.itemsize
+"""Of a volume that was seen in a slot."""
+
+Places = npt.NDArray[np.int64]
+
+
+def is_there(connection: sqlalchemy.Connection) -> bool:
+    """Whether there is a history.
+
+    :raises FormatError: where it is of a newer version
+    """
+    found = version(connection)
+    if found is not None and found > VERSION:
+        raise errors.FormatError(
+            f'The table {HEAD.name} is of version {found}; this serifos '
+            f'knows versions up to {VERSION}. Install the serifos that '
+            'wrote it, or name another database in [history] connection.')
+    return found is not None
+
+
+def make(connection: sqlalchemy.Connection) -> None:
+    """Make an empty history; another process may be doing the same."""
+    _METADATA.create_all(connection)
+    connection.execute(sqlalchemy.insert(HEAD).values(
+        id=1, version=VERSION, until=0))
+
+
+def version(connection: sqlalchemy.Connection) -> int | None:
+    """Of the tables that are there; None where there are none."""
+    if not sqlalchemy.inspect(connection).has_table(HEAD.name):
+        return None
+    return connection.scalar(sqlalchemy.select(HEAD.c.version))
+
 
 @dataclasses.dataclass(frozen=True)
 class Tier:
@@ -56,7 +136,7 @@ class Tier:
         :param numbers: of its volumes, each once
         """
         order = np.argsort(numbers)
-        parts, firsts = np.unique(numbers[order] // packed.PART,
+        parts, firsts = np.unique(numbers[order] // PART,
                                   return_index=True)
         groups = list(zip(parts.tolist(), np.split(order, firsts[1:])))
         begun = 0
@@ -64,8 +144,8 @@ class Tier:
             known = {part: data for _, part, data in self.rows(
                 connection, begin, begin + self.step_s)}
             changed = [
-                (part, packed.add(known.get(part), numbers[group]
-                                  % packed.PART, figures[:, group]))
+                (part, pack_more(known.get(part), numbers[group] % PART,
+                                 figures[:, group]))
                 for part, group in groups if (figures[0, group] > 0).any()]
             self._write(connection, begin, changed, known)
             begun += bool(changed and not known)
@@ -129,3 +209,46 @@ class Tier:
                          for part, figures in changed if part in known])):
             for first in range(0, len(rows), _AT_ONCE):
                 connection.execute(statement, rows[first:first + _AT_ONCE])
+
+
+def pack(places: Places, figures: history.Array) -> bytes:
+    """Figures (7, n) of n volumes, those that were seen."""
+    seen = figures[0] > 0
+    return (places[seen].astype(_PLACE).tobytes()
+            + figures[:, seen].astype(_FIGURE).tobytes())
+
+
+def unpack(data: object) -> tuple[Places, history.Array]:
+    """Places (n) and figures (7, n).
+
+    :raises FormatError: where it is not what we wrote
+    """
+    if not isinstance(data, (bytes, memoryview)):
+        raise errors.FormatError(
+            'A slot of the history is no bytes; delete that row.')
+    count, rest = divmod(len(data), BYTES)
+    split = count * _PLACE.itemsize
+    places = np.frombuffer(data[:split], _PLACE).astype(np.int64)
+    if rest or (places >= PART).any():
+        raise errors.FormatError(
+            f'A slot of the history has {len(data)} bytes that cannot be '
+            'read; delete that row.')
+    return places, np.frombuffer(data[split:], _FIGURE).reshape(
+        len(history.FIGURES), count)
+
+
+def pack_more(data: object, places: Places, figures: history.Array) -> bytes:
+    """The packed values with more of the same slot.
+
+    :param data: None for nothing; what cannot be unpacked is lost
+    """
+    if data is None:
+        return pack(places, figures)
+    both = np.zeros((len(history.FIGURES), PART), np.float32)
+    try:
+        earlier, known = unpack(data)
+    except errors.FormatError:
+        return pack(places, figures)
+    both[:, earlier] = known
+    both[:, places] += figures
+    return pack(np.arange(PART), both)

@@ -19,10 +19,9 @@ from oslo_log import log
 import sqlalchemy
 
 from serifos.database.connection import Database
-from serifos.database.history import history_tables
-from serifos.database.history.history_tables import VOLUMES
-from serifos.database.history import packed
-from serifos.database.history import slots
+from serifos.database import history_tables
+from serifos.database.history_tables import Tier
+from serifos.database.history_tables import VOLUMES
 from serifos import errors
 from serifos.facts import activity
 from serifos.facts.history import Series
@@ -31,8 +30,8 @@ LOG = log.getLogger(__name__)
 
 _HOUR, _DAY = 3600, 86400
 
-TIERS = (slots.Tier(60, 6 * _HOUR), slots.Tier(300, 8 * _DAY),
-         slots.Tier(_HOUR, 56 * _DAY))
+TIERS = (Tier(60, 6 * _HOUR), Tier(300, 8 * _DAY),
+         Tier(_HOUR, 56 * _DAY))
 
 _AT_ONCE = 500
 """Rows that one statement names."""
@@ -47,8 +46,7 @@ class Store:
     """
 
     database: Database
-    tiers: Sequence[slots.Tier] = TIERS
-    schema: history_tables.Schema = history_tables.SCHEMA
+    tiers: Sequence[Tier] = TIERS
 
     def until(self) -> int:
         """Until when the history is written, seconds of the epoch; 0 if new.
@@ -95,7 +93,7 @@ class Store:
         return found
 
     def _is_there(self) -> bool:
-        """Whether there is a history; one of an older version is migrated."""
+        """Whether there is a history."""
         if not self.database.exists() or (
                 self.database.run(history_tables.version) is None):
             return False
@@ -103,18 +101,18 @@ class Store:
         return True
 
     def _prepare(self) -> None:
-        self.database.prepare(self.schema.is_there, self.schema.make)
+        self.database.prepare(history_tables.is_there, history_tables.make)
 
     @staticmethod
-    def _read(connection: sqlalchemy.Connection, tier: slots.Tier,
+    def _read(connection: sqlalchemy.Connection, tier: Tier,
               found: Series) -> None:
         """Fills a series; again from the beginning where it is tried again."""
         found.sums[:] = 0
         numbers = numbers_of(connection, set(found.volumes))
         if not numbers:
             return
-        parts = {number // packed.PART for number in numbers.values()}
-        columns = np.full((max(parts) + 1) * packed.PART, -1)
+        parts = {number // history_tables.PART for number in numbers.values()}
+        columns = np.full((max(parts) + 1) * history_tables.PART, -1)
         for column, volume in enumerate(found.volumes):
             if volume in numbers:
                 columns[numbers[volume]] = column
@@ -123,12 +121,12 @@ class Store:
             if part not in parts:
                 continue
             try:
-                places, figures = packed.unpack(data)
+                places, figures = history_tables.unpack(data)
             except errors.FormatError as exc:
                 LOG.warning('Slots of %d s, begin %d, part %d: %s',
                             tier.step_s, begin, part, exc)
                 continue
-            there = columns[part * packed.PART + places]
+            there = columns[part * history_tables.PART + places]
             found.sums[:, (begin - found.begin) // found.step_s,
                        there[there >= 0]] += figures[:, there >= 0]
 
