@@ -132,9 +132,10 @@ class PagesTest(machine.MachineTest):
         self.check(out / 'backtest.html')
 
     def test_of_kinds_that_are_compared(self):
-        dataset, page = self.dataset(), self.directory / 'p.html'
+        page = self.directory / 'p.html'
         code, _, err = command.model(
-            'compare-kinds', dataset, '--no-tune', '--page', page,
+            'compare-kinds', self.dataset('SSD1', '--rounds', 3),
+            self.dataset('SSD2'), '--no-tune', '--page', page,
             '--kind', 'outstanding', '--kind', 'cart', '--kind', 'tenant')
         self.assertEqual(0, code, err)
         self.check(page)
@@ -143,13 +144,6 @@ class PagesTest(machine.MachineTest):
         dataset, page = self.dataset(), self.directory / 'p.html'
         code, _, err = command.model(
             'coverage', dataset, self.dataset('SSD2'), '--page', page)
-        self.assertEqual(0, code, err)
-        self.check(page)
-
-    def test_of_repeated_runs(self):
-        page = self.directory / 'p.html'
-        code, _, err = command.model(
-            'spread', self.dataset('SSD1', '--rounds', 3), '--page', page)
         self.assertEqual(0, code, err)
         self.check(page)
 
@@ -178,14 +172,6 @@ class PagesTest(machine.MachineTest):
             self.directory / 'm.json')
         self.assertEqual(0, code, err)
         self.check(self.directory / 'm.tune.html')
-
-    def test_of_simulated_devices(self):
-        code, _, err = command.simulate(
-            'kinds', '--only-drawn', '--drawn', 1, '--flash', 0, '--tests', 1,
-            '--runs', 20, '--kind', 'outstanding', '--kind', 'cart',
-            '--out', self.directory)
-        self.assertEqual(0, code, err)
-        self.check(self.directory / 'kinds.html')
 
     def test_of_an_evaluation(self):
         code, _, err = command.simulate(

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kinds of models compared on one device."""
+"""Comparison of the kinds of model on datasets."""

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Comparison of the kinds of model on one device's runs.
+"""Comparison of the kinds of model on the runs of one or more devices.
 
-The evaluation of [1]_ for one's own device: fitted on a part of the runs,
+The evaluation of [1]_ for one's own devices: fitted on a part of the runs,
 every kind predicts runs inside of that part's ranges (its Figures 8 and 9)
 and runs beyond them (Figure 10).
 
@@ -15,11 +15,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
+import itertools
+import statistics
 
 import numpy as np
 from scipy import stats
 
 from serifos import errors
+from serifos.facts.dataset import Sample
 from serifos.lab.regression import inputs
 from serifos.model import conditions
 from serifos.model import fit_runs
@@ -38,6 +41,11 @@ LEAST_RUNS = 20
 _EDGE, _WIDEST_EDGE = 0.10, 0.25
 """Shares of the runs that an edge of a range takes at least and at most."""
 
+_RATES = ('iops', 'read_iops', 'write_iops')
+_TIMES = {'latency_us': 'iops', 'read_latency_us': 'read_iops',
+          'write_latency_us': 'write_iops'}
+"""Latency → the rate of the requests that it is the mean of."""
+
 UNFIT = (errors.SerifosError, ArithmeticError, ValueError, ImportError)
 """Errors of a kind that cannot be fitted to the runs."""
 
@@ -55,22 +63,26 @@ class Parts:
 
 
 def parts(data: fit_runs.Runs, seed: int = 0, held_out: float = 0.2) -> Parts:
-    """Edges are set aside first, then a share of what lies inside.
+    """Divide the runs: the edges first, then a share of what lies inside.
 
     An edge is the least or greatest tenth of the runs by mean block size,
     and the tenth of most workloads; it is left out where equal runs would
     make it more than a quarter, or less than three values are there.
 
-    :param held_out: the share of the inner runs that is held out
+    :param held_out: the share of the inner runs that is held out; with 0
+        every run is trained on, and only other runs are tested
     :raises InputError: where too few runs are left, or the share is absurd
     """
-    if not 0.05 <= held_out <= 0.5:
+    if held_out and not 0.05 <= held_out <= 0.5:
         raise errors.InputError(
-            f'A share of {held_out:g} cannot be held out; give 0.05 to 0.5.')
+            f'A share of {held_out:g} cannot be held out; give 0.05 to 0.5, '
+            'or 0 to test on the runs of --test only.')
     if len(set(data.keys)) < LEAST_RUNS:
         raise errors.InputError(
             f'The dataset has {len(set(data.keys))} different runs that have '
             f'the figure; comparing kinds needs {LEAST_RUNS}: measure more.')
+    if not held_out:
+        return Parts(np.arange(len(data.y)), {})
     rows = np.array([inputs.of(load) for load in data.loads])
     count, block = rows[:, 0], rows[:, inputs.INPUTS.index('block_kib')]
     edges = {name: _least(values) for name, values
@@ -101,6 +113,7 @@ def _least(values: quality.Floats
 class Verdict:
     """The errors of a kind with some settings.
 
+    :param dataset: the name of that of the runs
     :param r2: of the runs that it was fitted on, None where all are alike
     :param errors: part → |predicted - measured| / measured of its runs
     :param mre_by_count: of all test runs
@@ -113,6 +126,12 @@ class Verdict:
     r2: float | None
     errors: Mapping[str, quality.Floats]
     mre_by_count: Mapping[int, float]
+    dataset: str = ''
+
+    @property
+    def main(self) -> str:
+        """The part that kinds are compared by: INSIDE, if it is there."""
+        return next(iter(self.errors))
 
     @property
     def mre(self) -> dict[str, float]:
@@ -145,11 +164,53 @@ def with_others(data: fit_runs.Runs, divided: Parts, others: fit_runs.Runs
             OTHERS: np.arange(number, number + len(others.y))}))
 
 
+def as_one(sample: Sample) -> Sample:
+    """A run as if its workloads were one of all their requests.
+
+    The workload distribution of the paper (section 6.2): the requests of one
+    machine are spread over two and three, and the model of the one is held
+    against what they see together.
+
+    Outstanding requests and rates are summed, latencies are means over all
+    requests; 99th percentiles, which cannot be added up, are left out.
+
+    :raises InputError: where workloads differ in more than their iodepth
+    """
+    first = sample.workloads[0]
+    for workload in sample.workloads:
+        if dataclasses.replace(
+                workload, iodepth=first.iodepth).pattern != first.pattern:
+            raise errors.InputError(
+                f'A run of {sample.words} is not one workload on several '
+                'volumes; leave out --test-as-one, or test on runs whose '
+                'workloads differ only in their iodepth.')
+    seen = sample.seen or ({},) * sample.count
+    whole = {}
+    for name in _RATES:
+        rates = [saw.get(name) for saw in seen]
+        if None not in rates:
+            whole[name] = sum(rates)
+    for name, rate in _TIMES.items():
+        known = [saw for saw in seen if saw.get(name)]
+        if known:
+            weights = [saw.get(rate) for saw in known]
+            whole[name] = statistics.fmean(
+                (saw[name] for saw in known),
+                weights if all(weights) else None)
+    return Sample(
+        (dataclasses.replace(first, iodepth=sum(
+            workload.iodepth for workload in sample.workloads)),),
+        whole.get('latency_us', sample.latency_us),
+        sample.request_latency_us, sample.round, (whole,))
+
+
 def judge(kind: str, predicts: str, data: fit_runs.Runs, divided: Parts,
-          settings: Mapping[str, float] | None = None) -> Verdict:
+          settings: Mapping[str, float] | None = None,
+          dataset: str = '') -> Verdict:
     """Fits a kind on the training part and tests it on the others.
 
     :param settings: the tuned ones; None is the kind's standard
+    :param dataset: the name of that of the runs
     :raises UNFIT: where the kind cannot be fitted to these runs
     """
     given = settings or {}
@@ -167,7 +228,7 @@ def judge(kind: str, predicts: str, data: fit_runs.Runs, divided: Parts,
         quality.adjusted_r2(data.y[training], predicted[training], 0),
         {name: wrong[which] for name, which in divided.tested.items()},
         quality.mre_by([data.counts[i] for i in unseen], data.y[unseen],
-                       predicted[unseen]))
+                       predicted[unseen]), dataset)
 
 
 def p_value(ours: Sequence[quality.Floats],
@@ -190,13 +251,14 @@ def p_value(ours: Sequence[quality.Floats],
 class ComparisonRow:
     """A kind with its settings, on one figure or in the mean of several.
 
-    :param mre: part → mean relative error
-    :param change: of a tuned kind: by which fraction its error inside is
-        larger than with the standard settings; in the mean of the figures
+    :param mre: part → mean relative error, the main part first
+    :param change: of a tuned kind: by which fraction its error in the main
+        part is larger than with the standard settings; in the mean
     :param p_of_tuning: that tuning changed nothing
     :param p_of_best: that the best kind is not better; None of itself
     """
 
+    dataset: str
     kind: str
     tuned: bool
     predicts: str
@@ -207,44 +269,59 @@ class ComparisonRow:
     p_of_best: float | None
     settings: Mapping[str, float]
 
+    @property
+    def main(self) -> float:
+        """The mean relative error in the main part."""
+        return next(iter(self.mre.values()))
+
 
 MEAN = 'mean'
 
 
 def lines(verdicts: Sequence[Verdict]) -> list[ComparisonRow]:
-    """A table of verdicts, figure by figure, then in the mean of them."""
-    figures = [*dict.fromkeys(v.predicts for v in verdicts)]
-    groups = {**{figure: [figure] for figure in figures},
-              **({MEAN: figures} if len(figures) > 1 else {})}
-    return [line for name, of_group in groups.items()
-            for line in _lines(name, of_group, verdicts)]
+    """A table of verdicts, figure by figure, then in the mean of them.
+
+    Of several datasets each, then in the mean of them.
+    """
+    def groups(names: Sequence[str]) -> dict[str, Sequence[str]]:
+        unique = [*dict.fromkeys(names)]
+        return {**{name: [name] for name in unique},
+                **({MEAN: unique} if len(unique) > 1 else {})}
+    return [line for dataset, datasets in groups(
+                [v.dataset for v in verdicts]).items()
+            for figure, figures in groups(
+                [v.predicts for v in verdicts]).items()
+            for line in _lines(dataset, figure, [*itertools.product(
+                datasets, figures)], verdicts)]
 
 
-def _lines(name: str, figures: Sequence[str],
+def _lines(dataset: str, figure: str, group: Sequence[tuple[str, str]],
            verdicts: Sequence[Verdict]) -> list[ComparisonRow]:
-    of_key = {(v.kind, v.tuned, v.predicts): v for v in verdicts}
-    rows = {(kind, tuned): [of_key[kind, tuned, f] for f in figures]
+    of_key = {(v.kind, v.tuned, v.dataset, v.predicts): v for v in verdicts}
+    rows = {(kind, tuned): [of_key[kind, tuned, *which] for which in group]
             for kind, tuned in dict.fromkeys(
                 (v.kind, v.tuned) for v in verdicts)
-            if all((kind, tuned, f) in of_key for f in figures)}
+            if all((kind, tuned, *which) in of_key for which in group)}
     if not rows:
         return []
-    best = min(rows.values(), key=lambda its: _mean(its, INSIDE))
-    return [_line(name, its, rows[kind, False], best)
+    best = min(rows.values(), key=lambda its: _mean(its, its[0].main))
+    return [_line(dataset, figure, its, rows[kind, False], best)
             for (kind, _), its in rows.items()]
 
 
-def _line(name: str, its: Sequence[Verdict], standard: Sequence[Verdict],
-          best: Sequence[Verdict]) -> ComparisonRow:
+def _line(dataset: str, figure: str, its: Sequence[Verdict],
+          standard: Sequence[Verdict], best: Sequence[Verdict]
+          ) -> ComparisonRow:
     first = its[0]
+    main = first.main
     r2 = [v.r2 for v in its if v.r2 is not None]
     return ComparisonRow(
-        first.kind, first.tuned, name,
+        dataset, first.kind, first.tuned, figure,
         float(np.mean(r2)) if len(r2) == len(its) else None,
         {part: _mean(its, part) for part in (INSIDE, *BEYOND, OTHERS)
          if all(part in v.errors for v in its)},
-        float(np.mean([v.mre[INSIDE] / w.mre[INSIDE] - 1 for v, w
-                       in zip(its, standard) if w.mre[INSIDE]] or [0.0]))
+        float(np.mean([v.mre[main] / w.mre[main] - 1 for v, w
+                       in zip(its, standard) if w.mre[main]] or [0.0]))
         if first.tuned else None,
         _p(its, standard) if first.tuned else None,
         None if its is best else _p(its, best),
@@ -257,5 +334,5 @@ def _mean(its: Sequence[Verdict], part: str) -> float:
 
 def _p(ours: Sequence[Verdict],
        theirs: Sequence[Verdict]) -> float | None:
-    return p_value([v.errors[INSIDE] for v in ours],
-                   [v.errors[INSIDE] for v in theirs])
+    return p_value(*([v.errors[v.main] for v in its]
+                     for its in (ours, theirs)))

@@ -13,6 +13,7 @@ from serifos.lab.screening import words
 from serifos.report import charts
 from serifos.report import page
 from serifos.report import table
+from serifos.report import wording
 
 _UNITS = {'bandwidth_kib_s': ('KiB/s', 1), 'iops': ('IOPS', 1),
           'latency_us': ('ms', 1e3)}

@@ -40,7 +40,6 @@ class OverwritingTest(case.DirectoryCase):
         ('report', 'm.json', 'a.jsonl', '--out', 'm.json'),
         ('refine', 'm.json', '--observations', 'a.jsonl', '--output',
          'a.jsonl'),
-        ('spread', 'a.jsonl', '--page', 'a.jsonl'),
         ('coverage', 'a.jsonl', 'b.jsonl', '--page', 'b.jsonl'),
         ('compare-kinds', 'a.jsonl', '--no-tune', '--page', 'a.jsonl'))
     def test_an_input_is_never_replaced(self, arguments):
@@ -61,7 +60,8 @@ class OverwritingTest(case.DirectoryCase):
         model.write_text(json.dumps(
             {'device': 'x' * 100_000, **json.loads(model.read_text())},
             sort_keys=True))
-        self.assert_refused(('spread', 'a.jsonl', '--page', 'm.json'))
+        self.assert_refused(('compare-kinds', 'a.jsonl', '--no-tune', '--page',
+                             'm.json'))
 
     def assert_refused(self, arguments):
         was = {path: path.read_bytes() for path in self.dir.iterdir()}

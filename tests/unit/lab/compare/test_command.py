@@ -27,10 +27,10 @@ class CompareKindsTest(case.DirectoryCase):
         dataset = samples.dataset(d_optimal.runs(50), fake.truth)
         samples.write(self.dataset, dataset)
 
-    def compare(self, *options, kinds=('power', 'outstanding')):
+    def compare(self, *options, kinds=('power', 'outstanding'), sets=()):
         named = [part for kind in kinds for part in ('--kind', kind)]
         return command.model(
-            'compare-kinds', self.dataset, *named, '--jobs', 1,
+            'compare-kinds', self.dataset, *sets, *named, '--jobs', 1,
             '--iterations', 2, *options)
 
     def rows(self, *options, **kinds):
@@ -88,6 +88,69 @@ class CompareKindsTest(case.DirectoryCase):
             'request_latency_us', kinds=('outstanding',))
         self.assertEqual(['latency_us', 'request_latency_us', 'mean'],
                          [row['predicts'] for row in rows])
+
+    def written(self, name, runs, truth=fake.truth, **header):
+        return samples.write(self.dir / name, samples.dataset(
+            runs, truth, dataclasses.replace(samples.HEADER, **header)))
+
+    def test_several_datasets_and_their_mean(self):
+        other = self.written('e.jsonl', d_optimal.runs(40), host='node2')
+        page = self.dir / 'p.html'
+        rows, _ = self.rows('--page', page, sets=[other])
+        names = [str(path.with_suffix('')) for path in (self.dataset, other)]
+        self.assertEqual([name for name in (*names, 'mean')
+                          for _ in range(3)], [row['dataset'] for row in rows])
+        for row, one, another in zip(rows[6:], rows, rows[3:]):
+            self.assertAlmostEqual(
+                (one['interpolation'] + another['interpolation']) / 2,
+                row['interpolation'])
+        self.assertEqual(self.rows()[0], [
+            {name: value for name, value in row.items() if name != 'dataset'}
+            for row in rows[:3]])
+        self.assertTrue((self.dir / 'e.compare.jsonl').exists())
+        text = page.read_text()
+        self.assertIn('in the mean of the datasets.', text)
+        self.assertIn(f'{names[1]}: latency_us', text)
+
+    def test_runs_to_test_on_are_of_their_device(self):
+        other = self.written('e.jsonl', d_optimal.runs(40), host='node2')
+        runs = d_optimal.runs(20, seed=1)
+        tests = [part for name, factor, host in (
+            ('s.jsonl', 1e-3, 'node2'), ('t.jsonl', 1e3, 'node1'))
+            for part in ('--test', self.written(
+                name, runs, lambda run, by=factor: by * fake.truth(run),
+                host=host))]
+        page = self.dir / 'p.html'
+        rows, _ = self.rows('--no-tune', '--held-out', 0, *tests, '--page',
+                            page, kinds=('power',), sets=[other])
+        self.assertEqual(['dataset', 'kind', 'settings', 'predicts', 'r2',
+                          'other_runs'], [*rows[0]][:6])
+        self.assertNotIn('interpolation', rows[0])
+        first, second, mean = (row['other_runs'] for row in rows)
+        self.assertLess(first, 1)
+        self.assertGreater(second, 100)
+        self.assertAlmostEqual((first + second) / 2, mean)
+        self.assertIn('Other runs', page.read_text())
+
+    def test_nothing_would_be_tested(self):
+        code, out, err = self.compare('--no-tune', '--held-out', 0)
+        self.assertEqual((2, ''), (code, out))
+        self.assertIn('is tested with --held-out 0; give runs', err)
+
+    def test_how_far_repeated_runs_are_apart(self):
+        page = self.dir / 'p.html'
+        once = documents.read_dataset(self.dataset)
+        samples.write(self.dataset, dataclasses.replace(
+            once, samples=once.samples + tuple(
+                dataclasses.replace(run, round=2) for run in once.samples)))
+        _, err = self.rows('--no-tune', '--page', page)
+        self.assertIn('latency_us of 50 configurations was measured more '
+                      'than once; the relative standard error of its mean '
+                      'is ', err)
+        text = page.read_text()
+        for words in ('Repeated runs', 'the paper&#39;s mean',
+                      'the configurations of the largest errors'):
+            self.assertIn(words, text)
 
     def test_runs_of_another_dataset(self):
         runs = [run for run in d_optimal.runs(50, seed=1) if len(run) == 2]

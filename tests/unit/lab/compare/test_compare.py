@@ -10,6 +10,7 @@ import testtools
 
 from serifos.design import d_optimal
 from serifos import errors
+from serifos.facts.dataset import Sample
 from serifos.facts.workload import Workload
 from serifos.lab.compare import compare
 from serifos.lab.regression import inputs
@@ -85,7 +86,12 @@ class PartsTest(testtools.TestCase):
         self.assertRaises(errors.InputError, compare.parts,
                           runs_of(d_optimal.runs(15)))
 
-    @ddt.data(0, 0.9, float('nan'))
+    def test_all_runs_are_fitted_to_where_none_is_held_out(self):
+        parts = compare.parts(DATA, 0, 0)
+        self.assertEqual([*range(len(DATA.y))], parts.training.tolist())
+        self.assertEqual({}, parts.tested)
+
+    @ddt.data(-0.1, 0.9, float('nan'))
     def test_an_absurd_share(self, share):
         self.assertRaises(errors.InputError, compare.parts, DATA, 0, share)
 
@@ -97,8 +103,10 @@ class VerdictTest(testtools.TestCase):
         self.useFixture(fake.Kind())
         self.parts = compare.parts(DATA)
 
-    def judged(self, kind=fake.KIND, chosen=None, predicts='latency_us'):
-        return compare.judge(kind, predicts, DATA, self.parts, chosen)
+    def judged(self, kind=fake.KIND, chosen=None, predicts='latency_us',
+               dataset=''):
+        return compare.judge(kind, predicts, DATA, self.parts, chosen,
+                             dataset)
 
     def test_the_right_settings_err_nowhere(self):
         exact = self.judged(chosen={'power': 1.25})
@@ -154,6 +162,18 @@ class VerdictTest(testtools.TestCase):
                                standard.mre[compare.INSIDE])
         self.assertLess(tuned.change, 0)
 
+    def test_each_dataset_and_their_mean(self):
+        verdicts = [self.judged(kind, dataset=dataset)
+                    for dataset in ('a', 'b')
+                    for kind in ('power', 'outstanding')]
+        lines = compare.lines(verdicts)
+        self.assertEqual(
+            [(dataset, kind) for dataset in ('a', 'b', 'mean')
+             for kind in ('power', 'outstanding')],
+            [(line.dataset, line.kind) for line in lines])
+        self.assertAlmostEqual(lines[0].main, lines[4].main)
+        self.assertEqual({}, lines[4].settings)
+
     def test_a_kind_that_lacks_a_figure_is_in_no_mean(self):
         lines = compare.lines([
             self.judged(predicts='read_iops'),
@@ -180,3 +200,56 @@ class PairedTestTest(testtools.TestCase):
 
     def test_the_same_errors_do_not_differ(self):
         self.assertEqual(1, compare.p_value([np.ones(3)], [np.ones(3)]))
+
+
+def run(*seen, **others):
+    return Sample(
+        tuple(Workload(25.0, 16.0, float(2 + i))
+              for i in range(len(seen))), 100.0, seen=seen, **others)
+
+
+class AsOneTest(testtools.TestCase):
+
+    def test_rates_are_summed_and_latencies_are_of_all_requests(self):
+        found = compare.as_one(run(
+            {'iops': 400.0, 'read_iops': 300.0, 'write_iops': 100.0,
+             'latency_us': 200.0, 'read_latency_us': 100.0,
+             'write_latency_us': 500.0, 'read_p99_us': 900.0},
+            {'iops': 200.0, 'read_iops': 100.0, 'write_iops': 100.0,
+             'latency_us': 500.0, 'read_latency_us': 300.0,
+             'write_latency_us': 700.0, 'read_p99_us': 900.0}))
+        self.assertEqual((Workload(25.0, 16.0, 5.0),), found.workloads)
+        self.assertEqual({
+            'iops': 600.0, 'read_iops': 400.0, 'write_iops': 200.0,
+            'latency_us': 300.0, 'read_latency_us': 150.0,
+            'write_latency_us': 600.0}, found.seen[0])
+        self.assertEqual(300.0, found.latency_us)
+        self.assertEqual(400.0, found.figure('read_iops'))
+
+    def test_what_no_workload_has_is_left_out(self):
+        found = compare.as_one(run(
+            *[{'latency_us': 100.0, 'read_latency_us': None,
+               'read_iops': 0.0, 'write_iops': 50.0}] * 2))
+        self.assertEqual({'read_iops': 0.0, 'write_iops': 100.0,
+                          'latency_us': 100.0}, found.seen[0])
+
+    def test_without_rates_each_volume_counts_once(self):
+        found = compare.as_one(run({'latency_us': 100.0},
+                                  {'latency_us': 300.0}))
+        self.assertEqual(200.0, found.latency_us)
+
+    def test_a_run_of_one_stays_as_it_is(self):
+        one = run({'iops': 400.0, 'latency_us': 100.0})
+        self.assertEqual(one, compare.as_one(one))
+
+    def test_nothing_but_the_latency_of_the_run(self):
+        found = compare.as_one(run({}, {}, round=2))
+        self.assertEqual((100.0, 2), (found.latency_us, found.round))
+
+    def test_unlike_workloads_are_refused(self):
+        for other in (Workload(75.0, 16.0), Workload(25.0, 4.0),
+                      Workload(25.0, 16.0, think_time_us=10.0)):
+            with testtools.ExpectedException(
+                    errors.InputError, '.*is not one workload on several'):
+                compare.as_one(Sample(
+                    (Workload(25.0, 16.0), other), 100.0))

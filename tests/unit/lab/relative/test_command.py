@@ -177,8 +177,8 @@ class RelateTest(case.DirectoryCase):
         self.assertLess(0, by['iops', 'CM']['WC'])
 
     @ddt.data(('fit', 'a', '--out', 'x.json'), ('similar', 'a', 'b'),
-              ('relate', 'a', 'b', '--out', 'x.json'), ('spread', 'a'),
-              ('study', 'a'))
+              ('relate', 'a', 'b', '--out', 'x.json'),
+              ('compare-kinds', 'a'), ('study', 'a'))
     def test_what_passed_the_page_cache_is_no_model_of_a_device(self, words):
         self.cached('a', 1), self.cached('b', 3)
         code, out, err = command.model(*(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The standard error of what was measured more than once.
+"""Standard errors of runs that were made more than once.
 
 Of the intervals of each configuration [1]_ takes the relative standard error
 of their mean (its Figure 5); here the intervals are the runs of the same
@@ -23,7 +23,12 @@ from serifos.facts.dataset import Key
 from serifos.facts.dataset import Sample
 
 FIGURES = ('read_latency_us', 'write_latency_us', 'latency_us')
-"""The figures of a run whose spread is told: reads, writes, both."""
+"""The latencies of a run that are compared: of reads, of writes, of both."""
+
+PAPER = {
+    'read_latency_us': (0.0335, 0.0845), 'write_latency_us': (0.0210, 0.0535)}
+"""Mean and 90th percentile of the five intervals of a minute of the paper,
+which calls its measurements sufficiently stable."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,10 +53,12 @@ class Spread:
     """The relative standard errors of one figure, as fractions.
 
     :param repeated: a configuration each, the least sure first; one or more
+    :param dataset: the name of that of the runs
     """
 
     figure: str
     repeated: tuple[Repeated, ...]
+    dataset: str = ''
 
     @property
     def errors(self) -> list[float]:
@@ -86,17 +93,32 @@ def relative_standard_error(values: Sequence[float]) -> float:
             / statistics.fmean(values))
 
 
-def spreads(samples: Iterable[Sample]) -> list[Spread]:
+def words(one: Spread) -> str:
+    """The errors of a figure, in a sentence."""
+    theirs = PAPER.get(one.figure)
+    return (
+        f'{one.dataset}{": " * bool(one.dataset)}{one.figure} of '
+        f'{len(one.repeated)} configurations was measured more than once; '
+        'the relative standard error of its mean is '
+        f'{100 * one.mean:.3g} % in the mean and {100 * one.p90:.3g} % at '
+        'the 90th percentile' + (
+            f" (in the paper {100 * theirs[0]:.3g} and "
+            f'{100 * theirs[1]:.3g} %)' if theirs else '') + '.')
+
+
+def spreads(samples: Iterable[Sample], dataset: str = '') -> list[Spread]:
     """The spread of each of FIGURES that was measured twice or more.
 
     :param samples: runs of one machine, of all rounds
+    :param dataset: their name
     """
     runs: dict[Key, list[Sample]] = collections.defaultdict(list)
     for sample in samples:
         runs[sample.key].append(sample)
     found = [Spread(figure, tuple(sorted(
         _repeated(runs.values(), figure),
-        key=lambda one: one.rse, reverse=True))) for figure in FIGURES]
+        key=lambda one: one.rse, reverse=True)), dataset)
+        for figure in FIGURES]
     return [one for one in found if one.repeated]
 
 

@@ -7,7 +7,7 @@ import testtools
 
 from serifos.facts.dataset import Sample
 from serifos.facts.workload import Workload
-from serifos.lab.spread import spread
+from serifos.lab.compare import repeats
 
 READS, WRITES, BOTH = (Workload(float(w), 4.0) for w in (0, 100, 50))
 
@@ -20,11 +20,11 @@ def sample(workloads, read_us=None, write_us=None, number=1):
 
 
 def of(samples):
-    return {one.figure: one for one in spread.spreads(samples)}
+    return {one.figure: one for one in repeats.spreads(samples)}
 
 
 @ddt.ddt
-class SpreadTest(testtools.TestCase):
+class RepeatsTest(testtools.TestCase):
 
     @ddt.data(
         ((90, 100, 110), 10 / math.sqrt(3) / 100),
@@ -34,12 +34,12 @@ class SpreadTest(testtools.TestCase):
     @ddt.unpack
     def test_the_error_by_hand(self, values, error):
         self.assertAlmostEqual(
-            error, spread.relative_standard_error(values))
+            error, repeats.relative_standard_error(values))
 
     def test_reads_and_writes_apart(self):
         found = of([sample([BOTH], 90, 500, 1), sample([BOTH], 100, 500, 2),
                     sample([BOTH], 110, 500, 3)])
-        self.assertEqual([*spread.FIGURES], [*found])
+        self.assertEqual([*repeats.FIGURES], [*found])
         self.assertAlmostEqual(0.057735, found['read_latency_us'].mean, 6)
         self.assertEqual(0, found['write_latency_us'].mean)
         self.assertAlmostEqual(
