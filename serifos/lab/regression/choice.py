@@ -4,6 +4,14 @@
 Neither suits all runs: the leaves of noisy ones need much smoothing, which
 spoils those of exact ones; and a split by lines follows a bent surface where
 one by the deviation follows steps.
+
+Smoothing is that of [1]_: on the way from a leaf up to the root, its line is
+mixed with that of each node above, (n f + k g) / (n + k), f the line so far, n
+the runs of the node that it comes from, g the line of the node above. A mix of
+lines is a line, so the leaf keeps the last one.
+
+.. [1] Quinlan: Learning with continuous classes, 5th Australian Joint
+   Conference on Artificial Intelligence, 1992, section 3.4; k is 15 there.
 """
 
 from __future__ import annotations
@@ -11,15 +19,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from collections.abc import Sequence
 import functools
+from typing import Any
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from serifos.lab.regression import growth
-from serifos.lab.regression import smoothing
-from serifos.lab.regression.smoothing import Nodes
+from serifos.lab.regression import inputs
 from serifos.lab.regression import tree
 from serifos.model import quality
+
+Nodes = list[dict[str, Any]]
+"""A tree as a model file has it."""
 
 SMOOTHINGS = (0.0, 5.0, 15.0, 45.0, 150.0, 500.0)
 """The k to choose from: none, and each about three times the last."""
@@ -39,7 +51,7 @@ class Method(NamedTuple):
     """How a tree is grown.
 
     :param linear_splits: 1 where splits are by lines, else 0
-    :param smoothing: k of :mod:`.smoothing`
+    :param smoothing: k
     """
 
     linear_splits: float
@@ -48,14 +60,14 @@ class Method(NamedTuple):
     def nodes(self, x: growth.Floats, y: growth.Floats,
               nsplits: int) -> Nodes:
         """A tree, for float[n, 5] and float[n]."""
-        return smoothing.nodes(growth.grown(x, y, nsplits,
-                                            bool(self.linear_splits)),
-                               self.smoothing)
+        return nodes(
+            growth.grown(x, y, nsplits, bool(self.linear_splits)),
+            self.smoothing)
 
 
 def chosen(x: growth.Floats, y: growth.Floats, nsplits: int,
            linear_splits: float, smoothing: float) -> Method:
-    """What is given, and for :data:`.tree.CHOSEN` what foretells best.
+    """The method that is given, for :data:`.tree.CHOSEN` the best one.
 
     M5's splits and no smoothing where there are too few runs for a split.
 
@@ -94,9 +106,8 @@ def _chosen(x_bytes: bytes, y_bytes: bytes, nsplits: int,
             of_it = [method for method in tried
                      if method.linear_splits == by]
             found = np.clip(
-                smoothing.foretold(root,
-                                   [method.smoothing for method in of_it],
-                                   x[test]), *growth.within(y[train]))
+                foretold(root, [method.smoothing for method in of_it],
+                         x[test]), *growth.within(y[train]))
             for method, its in zip(of_it, found):
                 errors[method].append(float(np.sum((its - y[test]) ** 2)))
     return _better(errors)
@@ -115,3 +126,72 @@ def _better(errors: Mapping[Method, Sequence[float]]) -> Method:
                 and fewer >= len(ours) - _MAY_BE_WORSE):
             best = lines
     return best
+
+
+def nodes(root: growth.Branch, smoothing: float) -> Nodes:
+    """The nodes of a tree, its leaves smoothed.
+
+    :param smoothing: k, 0 or more
+    """
+    found: Nodes = []
+    todo: list[tuple[tuple[growth.Branch, ...], dict[str, Any], str]] = [
+        ((root,), {}, 'then')]
+    while todo:
+        path, parent, side = todo.pop()
+        branch, parent[side] = path[0], len(found)
+        if not branch.sides:
+            found.append(_leaf(_mixed(path, smoothing)))
+            continue
+        node: dict[str, Any] = {
+            'input': inputs.INPUTS[branch.column], 'at_most': branch.at_most}
+        found.append(node)
+        todo += [((branch.sides[1], *path), node, 'else'),
+                 ((branch.sides[0], *path), node, 'then')]
+    return found
+
+
+def foretold(root: growth.Branch, smoothings: Sequence[float],
+             x: growth.Floats) -> growth.Floats:
+    """Predictions of a tree for some runs with each of several smoothings.
+
+    :param smoothings: k of each
+    :param x: float[n, 5]
+    :returns: float[k, n]
+    """
+    k = np.array(smoothings)[:, None]
+    found = np.empty((len(k), len(x)))
+    todo: list[tuple[tuple[growth.Branch, ...], npt.NDArray[np.intp]]] = [
+        ((root,), np.arange(len(x)))]
+    while todo:
+        path, runs = todo.pop()
+        if path[0].sides:
+            left = x[runs, path[0].column] <= path[0].at_most
+            todo += [((side, *path), runs[its]) for side, its in zip(
+                path[0].sides, (left, ~left)) if its.any()]
+            continue
+        rows = np.broadcast_to(_mixed(path, k), (len(k), 1 + x.shape[1]))
+        # Not a product of matrices, which rounds equal rows otherwise.
+        found[:, runs] = sum(
+            (rows[:, 1 + i, None] * x[runs, i] for i in range(x.shape[1])),
+            rows[:, :1])
+    return found
+
+
+def _mixed(path: tuple[growth.Branch, ...], smoothing: float | growth.Floats
+           ) -> growth.Floats:
+    """The row of a leaf, from the path up to the root.
+
+    :param smoothing: k, or float[k, 1] of several
+    """
+    row = path[0].row
+    for below, above in zip(path, path[1:]):
+        n = len(below.runs)
+        row = (n * row + smoothing * above.row) / (n + smoothing)
+    return row
+
+
+def _leaf(row: growth.Floats) -> dict[str, float]:
+    intercept, *coefficients = row.tolist()
+    return {inputs.INTERCEPT: intercept, **{
+        name: value for name, value in zip(inputs.INPUTS, coefficients)
+        if value}}

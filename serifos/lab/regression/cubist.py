@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fit of a committee of M5 trees, corrected by the nearest runs.
+"""Fit of a tree with linear leaves (M5), or a committee of them (Cubist).
 
-As section 3.5 of [1]_ of :mod:`serifos.lab.regression.tree`: each tree is
-fitted to 2 y - f(x), f the tree before it; their mean is corrected by the
-nearest runs as Cubist's program does it, :class:`.neighbours.Neighbours`. The
-paper's formula, distances as shares of the range and without an end, is not
-offered, since Cubist itself does not follow it.
+A tree is that of section 3.4 of [1]_ of :mod:`serifos.lab.regression.tree`, in
+:mod:`.growth`; smoothed, which the paper leaves out, and split by lines where
+:mod:`.choice` finds that better. A committee is that of section 3.5: each tree
+is fitted to 2 y - f(x), f the tree before it; their mean is corrected by the
+nearest runs by Cubist's rule, :class:`.neighbours.Neighbours`. The paper's
+formula, distances as shares of the range and without an end, is not offered,
+since Cubist itself does not follow it.
 """
 
 from __future__ import annotations
@@ -36,12 +38,12 @@ def fit(loads: Sequence[Load], y: Floats, nsplits: float = 100,
         ntrees: float = 1, ninstances: float = 0,
         smoothing: float = tree.CHOSEN, linear_splits: float = tree.CHOSEN,
         conditions: Conditions | None = None) -> dict[str, Any]:
-    """The parameters of a cubist model.
+    """The parameters of an m5 or a cubist model.
 
     :param nsplits: splits of each tree in the forward step, at most
     :param ntrees: trees of the committee
     :param ninstances: nearest runs that correct a prediction
-    :param smoothing: k of :mod:`.smoothing`
+    :param smoothing: k of :mod:`.choice`
     :param linear_splits: 1 where splits are by lines, see :mod:`.splits`;
         where either is to be chosen, what a single tree needs is that of
         them all
@@ -53,10 +55,11 @@ def fit(loads: Sequence[Load], y: Floats, nsplits: float = 100,
     about = inputs.named(conditions)
     target = y
     for _ in range(int(ntrees)):
+        if trees:
+            last = tree.from_parameters('cubist', {
+                **about, 'trees': [trees[-1]], 'within': [0.0, 0.0]})
+            target = 2 * y - dataclasses.replace(last, within=_ANYWHERE).on(x)
         trees.append(method.nodes(x, target, int(nsplits)))
-        alone = tree.from_parameters(
-            'cubist', {**about, 'trees': [trees[-1]], 'within': [0.0, 0.0]})
-        target = 2 * y - dataclasses.replace(alone, within=_ANYWHERE).on(x)
     found: dict[str, Any] = {**about, 'trees': trees,
                              'within': growth.within(y)}
     if ninstances:

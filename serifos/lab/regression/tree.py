@@ -20,22 +20,19 @@ of the nearest runs where the file has neighbours, and clipped to ``within``.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from collections.abc import Mapping
+from collections.abc import Sequence
 import dataclasses
 import functools
 from typing import Any
 from typing import TYPE_CHECKING
 
+from serifos import errors
+from serifos.facts import fields
 from serifos.facts.workload import Load
 from serifos.lab.regression import inputs
 from serifos.lab.regression.neighbours import Neighbours
-from serifos.lab.regression.node import arrays
-from serifos.lab.regression.node import rules
-from serifos.lab.regression.node import Tree
-from serifos.lab.regression.node import TreeNode
-from serifos.lab.regression.node import value
-from serifos.lab.regression.node import values
-from serifos.lab.regression import tree_parameters
 from serifos.model import kinds
 from serifos.model import parameter
 
@@ -46,7 +43,82 @@ if TYPE_CHECKING:
 CHOSEN = -1
 """As a setting of a fit: that of the least cross-validated error."""
 
-_WIDTH = len(inputs.PLAIN)
+_GREATEST, _LEAST_UNIT = 1e30, 1e-9  # what is computed of them is finite
+_SPLIT = {'input', 'at_most', 'then', 'else'}
+
+
+@dataclasses.dataclass(frozen=True)
+class TreeNode:
+    """A split where ``then`` is not 0, else a leaf.
+
+    :param row: a leaf's intercept and coefficients of the inputs
+    """
+
+    input: int = 0
+    at_most: float = 0.0
+    then: int = 0
+    other: int = 0
+    row: tuple[float, ...] = (0.0,) * (1 + len(inputs.INPUTS))
+
+    @classmethod
+    def of(cls, node: Mapping[str, Any]) -> TreeNode:
+        """The node as a model file has it."""
+        if inputs.INTERCEPT in node:
+            return cls(row=tuple(float(node.get(name, 0))
+                                 for name in inputs.ROW))
+        return cls(inputs.INPUTS.index(node['input']),
+                   float(node['at_most']), node['then'], node['else'])
+
+
+Tree = tuple[TreeNode, ...]
+
+
+def value(tree: Tree, x: Sequence[float]) -> float:
+    """The value of the leaf that inputs lead to."""
+    node = tree[0]
+    while node.then:
+        node = tree[node.then if x[node.input] <= node.at_most
+                    else node.other]
+    return node.row[0] + sum(a * b for a, b in zip(node.row[1:], x))
+
+
+def arrays(tree: Tree) -> tuple[Any, Any]:
+    """The splits and the rows of the leaves, for :func:`values`."""
+    import numpy as np  # the scheduler, which has none, never calls this
+    splits = [np.array([getattr(node, name) for node in tree])
+              for name in ('input', 'at_most', 'then', 'other')]
+    return splits, np.array([node.row for node in tree])
+
+
+def values(splits: Sequence[Any], rows: Any, x: Any) -> Any:
+    """:func:`value` for many inputs: float[n, inputs] → float[n]."""
+    import numpy as np  # the scheduler, which has none, never calls this
+    column, at_most, then, other = splits
+    each, node = np.arange(len(x)), np.zeros(len(x), int)
+    while then[node].any():
+        left = x[each, column[node]] <= at_most[node]
+        node = np.where(then[node] > 0,
+                        np.where(left, then[node], other[node]), node)
+    linear = rows[node, 1] * x[:, 0]
+    for i in range(1, x.shape[1]):
+        linear += rows[node, 1 + i] * x[:, i]
+    return rows[node, 0] + linear
+
+
+def rules(tree: Tree) -> Iterator[tuple[str, str]]:
+    """Each leaf: the narrowest conditions that lead to it, its formula."""
+    todo = [(0, {})]  # node, (input, whether it is above) → threshold
+    while todo:
+        index, where = todo.pop()
+        node = tree[index]
+        if node.then:
+            todo += [(node.other, {**where, (node.input, True): node.at_most}),
+                     (node.then, {**where, (node.input, False): node.at_most})]
+            continue
+        yield ' and '.join(
+            f'{inputs.INPUTS[i]} {">" if above else "<="} {value:.6g}'
+            for (i, above), value in sorted(where.items())) or 'always', (
+                kinds.formula(zip(node.row, ('', *inputs.INPUTS))))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -105,7 +177,8 @@ class Forest:
     def _work(self) -> float:
         near = len(self.neighbours.runs) if self.neighbours else 0
         return 10.0 + 7 * near + sum(
-            2 * _WIDTH + len(tree).bit_length() for tree in self.trees)
+            2 * len(inputs.PLAIN) + len(tree).bit_length()
+            for tree in self.trees)
 
     @property
     def terms(self) -> int:
@@ -131,7 +204,7 @@ def from_parameters(kind: str, parameters: Mapping[str, Any]) -> Forest:
 
     :raises FormatError: where they are not trees that can be used
     """
-    tree_parameters.check(kind, parameters)
+    _check(kind, parameters)
     about = parameters.get('neighbours')
     at = inputs.at(kind, parameters)
     return Forest(
@@ -140,6 +213,68 @@ def from_parameters(kind: str, parameters: Mapping[str, Any]) -> Forest:
         tuple(map(float, parameters['within'])),
         about and Neighbours.of(about),
         at, tuple(inputs.lines(parameters, at)))
+
+
+def _check(kind: str, parameters: Mapping[str, Any]) -> None:
+    """:raises FormatError: where they are not trees that can be used"""
+    def need(fine: bool, what: str) -> None:
+        if not fine:
+            raise errors.FormatError(
+                f'{what} in the parameters of a {kind} model; fit it again '
+                'with serifos-model fit.')
+
+    names = inputs.allowed(parameters)
+    trees, within = parameters.get('trees'), parameters.get('within')
+    need(isinstance(trees, list) and bool(trees) and all(
+        isinstance(tree, list) and tree for tree in trees),
+        'There is no list of trees, each a list of nodes,')
+    need(_numbers(within, 2) and 0 <= within[0] <= within[1],
+         'There are no two ends "within", neither negative,')
+    for number, tree in enumerate(trees, 1):
+        for index, node in enumerate(tree):
+            need(_is_node(node, index, len(tree), names),
+                 f'Node {index} of tree {number} is no split and no leaf')
+    about = parameters.get('neighbours')
+    need(about is None or _is_neighbours(about, len(names)),
+         'There is no list of runs, their units, the bounds between which '
+         'they may correct, how far they may be and how many are nearest in '
+         'the neighbours')
+
+
+def _number(value: object) -> bool:
+    return fields.is_number(value, -_GREATEST, _GREATEST)
+
+
+def _numbers(values: object, many: int) -> bool:
+    return (isinstance(values, list) and len(values) == many
+            and all(map(_number, values)))
+
+
+def _is_node(node: object, index: int, many: int,
+             names: Sequence[str]) -> bool:
+    if not isinstance(node, dict):
+        return False
+    if inputs.INTERCEPT in node:
+        return (set(node) <= {inputs.INTERCEPT, *names}
+                and all(map(_number, node.values())))
+    return (set(node) == _SPLIT and node['input'] in names
+            and _number(node['at_most']) and all(
+                type(node[side]) is int and index < node[side] < many
+                for side in ('then', 'else')))
+
+
+def _is_neighbours(about: object, width: int) -> bool:
+    return (isinstance(about, dict)
+            and type(about.get('nearest')) is int
+            and _number(about.get('furthest', 0))
+            and about.get('furthest', 0) >= 0
+            and _numbers(about.get('units'), width)
+            and all(unit >= _LEAST_UNIT for unit in about['units'])
+            and _numbers(about.get('between'), 2)
+            and 0 <= about['between'][0] <= about['between'][1]
+            and isinstance(about.get('runs'), list)
+            and 0 < about['nearest'] <= len(about['runs'])
+            and all(_numbers(run, width + 1) for run in about['runs']))
 
 
 _NSPLITS = parameter.Parameter('nsplits', 100, 2, 400)
@@ -152,7 +287,7 @@ CART = kinds.Kind(from_parameters, 'serifos.lab.regression.cart:fit',
                   (parameter.Parameter('minsplit', 20, 2, 400),
                    parameter.Parameter('cp', 0.01, 0, 0.999, whole=False)),
                   conditions=True)
-M5 = kinds.Kind(from_parameters, 'serifos.lab.regression.m5:fit',
+M5 = kinds.Kind(from_parameters, 'serifos.lab.regression.cubist:fit',
                 (_NSPLITS, _SMOOTHING, _LINEAR_SPLITS), method=3,
                 conditions=True)
 CUBIST = kinds.Kind(from_parameters, 'serifos.lab.regression.cubist:fit',

@@ -18,11 +18,10 @@ from serifos.design import d_optimal
 from serifos import errors
 from serifos.facts.workload import Workload
 from serifos.lab.regression import cart
+from serifos.lab.regression import choice
 from serifos.lab.regression import cubist
 from serifos.lab.regression import growth
 from serifos.lab.regression import inputs
-from serifos.lab.regression import m5
-from serifos.lab.regression import smoothing
 from serifos.model import kinds
 from serifos.model.model import Model
 from tests.unit.papers import cubist_cases
@@ -138,7 +137,7 @@ class TreeTest(testtools.TestCase):
 
     def test_m5_finds_a_line_that_is_one(self):
         loads = list(map(tree_rows.Seen, _X))
-        predictor = kinds.predictor('m5', m5.fit(loads, 5 + 3 * _X[:, 2]))
+        predictor = kinds.predictor('m5', cubist.fit(loads, 5 + 3 * _X[:, 2]))
         self.assertEqual([('always', '5 + 3 block_kib')], predictor.lines())
 
     def test_leaves_are_mixed_with_the_lines_above(self):
@@ -151,7 +150,7 @@ class TreeTest(testtools.TestCase):
         root = growth.Branch(np.arange(50), row=lines[2], column=1,
                              at_most=7.0, sides=(middle, other))
         middle.sides, middle.at_most = (leaf, above), 3.0
-        nodes = smoothing.nodes(root, 15)
+        nodes = choice.nodes(root, 15)
         f = (10 * lines[0] + 15 * lines[1]) / 25
         self.assertEqual({'input': 'write_pct', 'at_most': 7.0, 'then': 1,
                           'else': 4}, nodes[0])
@@ -164,9 +163,9 @@ class TreeTest(testtools.TestCase):
     def test_folds_foretell_what_files_would(self, linear_splits):
         root = growth.grown(_X, _Y, 100, linear_splits)
         smoothings = (0.0, 15.0, 500.0)
-        found = smoothing.foretold(root, smoothings, _FRESH)
+        found = choice.foretold(root, smoothings, _FRESH)
         for k, says in zip(smoothings, found):
-            file = {'trees': [smoothing.nodes(root, k)],
+            file = {'trees': [choice.nodes(root, k)],
                     'within': [0.0, 1e12]}
             self.assertTrue(np.allclose(
                 _foretold('m5', file), np.maximum(says, 0), 1e-12))
@@ -175,7 +174,7 @@ class TreeTest(testtools.TestCase):
     def test_folds_of_a_tree_without_splits_foretell_alike(self):
         # Equal to the last bit: else rounding would choose.
         root = growth.grown(_X, 5 + 3 * _X[:, 2], 100)
-        found = smoothing.foretold(root, (0.0, 15.0, 500.0), _FRESH)
+        found = choice.foretold(root, (0.0, 15.0, 500.0), _FRESH)
         self.assertEqual((), root.sides)
         self.assertTrue((found == found[0]).all())
 
@@ -221,7 +220,7 @@ class TreeTest(testtools.TestCase):
         y[240] *= 10
         loads = list(map(tree_rows.Seen, _X))
         chosen, deviation, lines = (
-            m5.fit(loads, y, smoothing=0, **by) for by in (
+            cubist.fit(loads, y, smoothing=0, **by) for by in (
                 {}, {'linear_splits': 0}, {'linear_splits': 1}))
         self.assertEqual(deviation, chosen)
         self.assertLess(*(_rmse(_foretold('m5', one))
@@ -229,7 +228,7 @@ class TreeTest(testtools.TestCase):
 
     def test_what_is_given_is_taken(self):
         loads = list(map(tree_rows.Seen, _X))
-        found = [m5.fit(loads, _Y, 100, smoothing, linear)
+        found = [cubist.fit(loads, _Y, 100, 1, 0, smoothing, linear)
                  for smoothing in (0, 15) for linear in (0, 1)]
         for number, one in enumerate(found):
             self.assertNotIn(one, found[:number])
@@ -257,7 +256,8 @@ class TreeTest(testtools.TestCase):
 
     def test_nsplits_bounds_the_splits(self):
         for most in (2, 5):
-            nodes, = m5.fit(list(map(tree_rows.Seen, _X)), _Y, most)['trees']
+            nodes, = cubist.fit(
+                list(map(tree_rows.Seen, _X)), _Y, most)['trees']
             self.assertLessEqual(sum('input' in n for n in nodes), most)
 
 
