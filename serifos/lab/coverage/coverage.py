@@ -17,8 +17,11 @@ distances are those of whitened principal components.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from collections.abc import Sequence
 import dataclasses
+import math
+import statistics
 import warnings
 
 import numpy as np
@@ -27,6 +30,9 @@ from scipy.cluster import hierarchy
 from scipy.spatial import distance
 
 from serifos import errors
+from serifos.facts.dataset import Dataset
+from serifos.facts.dataset import Sample
+from serifos.facts.workload import Workload
 
 Floats = npt.NDArray[np.float64]
 
@@ -37,6 +43,16 @@ ENOUGH = 20
 """The least number of different runs of a benchmark that tell its reach.
 
 Of fewer, 95 % are all of them: the reach is then the widest gap."""
+
+CHARACTERISTICS = ('count', 'write_pct', 'log2 block_kib', 'log2 iodepth',
+                   'random_pct', 'log think_time_us',
+                   'log latency_us')
+"""Of a run: means over its workloads. The latency only where all runs are
+of one machine, for then it is a property of the workload too."""
+
+WRITTEN = {'all': lambda w: 1.0, 'reads': lambda w: 100 - w.write_pct,
+           'writes': lambda w: w.write_pct}
+"""What a workload counts for, where all requests, or reads, or writes do."""
 
 MOST_CLUSTERS = 12
 _NEIGHBOURS = 95  # per cent of the benchmark's runs, nearer than its reach
@@ -98,6 +114,36 @@ class Coverage:
     def share(self, owner: int) -> float:
         """The share of a set's runs that the benchmark covers."""
         return float(self.covered[self.owners == owner].mean())
+
+
+def points(datasets: Sequence[Dataset], which: str = 'all'
+           ) -> tuple[list[Floats], tuple[str, ...]]:
+    """A float[n, m] for each dataset, and the names of the columns.
+
+    :param which: all, reads or writes: with either of the last two, the
+        runs that have such requests, and means weighted by them
+    """
+    header, *others = (d.header for d in datasets)
+    same = not any(header.differences(other) for other in others)
+    width = len(CHARACTERISTICS) - (not same)
+    weight = WRITTEN[which]
+    return ([np.array([_point(s, weight)[:width] for s in d.valid()
+                       if any(map(weight, s.workloads))])
+             .reshape(-1, width) for d in datasets],
+            CHARACTERISTICS[:width])
+
+
+def _point(sample: Sample, weight: Callable[[Workload], float]
+           ) -> tuple[float, ...]:
+    weights = [*map(weight, sample.workloads)]
+
+    def mean(name: str) -> float:
+        return statistics.fmean(
+            (getattr(w, name) for w in sample.workloads), weights)
+    return (float(sample.count), mean('write_pct'),
+            math.log2(mean('block_kib')), math.log2(mean('iodepth')),
+            mean('random_pct'), math.log1p(mean('think_time_us')),
+            math.log(sample.latency_us))
 
 
 def coverage(sets: Sequence[Floats], names: Sequence[str],

@@ -52,7 +52,6 @@ class Coverage(app.Fails, lister.Lister):
         # scikit-learn takes a second to import.
         from serifos.lab.coverage import coverage
         from serifos.lab.coverage import coverage_page
-        from serifos.lab.coverage import words
         paths = [pathlib.Path(p) for p in parsed_args.dataset]
         if len(paths) < 2:
             raise errors.InputError(
@@ -67,7 +66,7 @@ class Coverage(app.Fails, lister.Lister):
             if not dataset.valid():
                 raise errors.InputError(
                     f'{path} has no run that counts; go on with its build.')
-        found = coverage.coverage(*coverage_page.points(datasets),
+        found = coverage.coverage(*coverage.points(datasets),
                                   parsed_args.clusters, parsed_args.seed,
                                   parsed_args.distance)
         samples = [*itertools.chain(*(d.valid() for d in datasets))]
@@ -78,10 +77,11 @@ class Coverage(app.Fails, lister.Lister):
                 for i, sample in enumerate(samples)
                 if not found.covered[i]]
         for i, path in enumerate(paths[1:], 1):
-            self.note(words.summary(found, i, paths[0].stem, path.stem))
+            self.note(coverage_page.summary(
+                found, i, paths[0].stem, path.stem))
             for which in ('reads', 'writes'):
                 self.note(f'  {which}: ' + _share(
-                    coverage_page.points([datasets[0], datasets[i]], which),
+                    coverage.points([datasets[0], datasets[i]], which),
                     parsed_args))
         paging.write(parsed_args, lambda: coverage_page.page_of(
             found, [path.stem for path in paths], rows, _HEADER,
@@ -93,7 +93,7 @@ class Coverage(app.Fails, lister.Lister):
 
 def _share(parts: Any, parsed_args: argparse.Namespace) -> str:
     from serifos.lab.coverage import coverage
-    from serifos.lab.coverage import words
+    from serifos.lab.coverage import coverage_page
     (own, others), names = parts
     if not len(others):
         return 'there are none.'
@@ -104,4 +104,4 @@ def _share(parts: Any, parsed_args: argparse.Namespace) -> str:
                                   parsed_args.seed, parsed_args.distance)
     except errors.InputError as exc:
         return str(exc)
-    return words.share(found)
+    return coverage_page.share(found)

@@ -1,64 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The runs of datasets as points, and a page of what a benchmark covers."""
+"""The page and the sentences of what a benchmark covers."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from collections.abc import Sequence
 import math
-import statistics
 
 import numpy as np
 
 from serifos.facts import dataset
-from serifos.facts.workload import Workload
 from serifos.lab.coverage import coverage
-from serifos.lab.coverage import words
 from serifos.report import charts
 from serifos.report import measured
 from serifos.report import page
 from serifos.report import table
-
-CHARACTERISTICS = ('count', 'write_pct', 'log2 block_kib', 'log2 iodepth',
-                   'random_pct', 'log think_time_us',
-                   'log latency_us')
-"""Of a run: means over its workloads. The latency only where all runs are
-of one machine, for then it is a property of the workload too."""
-
-
-WRITTEN = {'all': lambda w: 1.0, 'reads': lambda w: 100 - w.write_pct,
-           'writes': lambda w: w.write_pct}
-"""What a workload counts for, where all requests, or reads, or writes do."""
-
-
-def points(datasets: Sequence[dataset.Dataset], which: str = 'all'
-           ) -> tuple[list[coverage.Floats], tuple[str, ...]]:
-    """A float[n, m] for each dataset, and the names of the columns.
-
-    :param which: all, reads or writes: with either of the last two, the
-        runs that have such requests, and means weighted by them
-    """
-    header, *others = (d.header for d in datasets)
-    same = not any(header.differences(other) for other in others)
-    width = len(CHARACTERISTICS) - (not same)
-    weight = WRITTEN[which]
-    return ([np.array([_point(s, weight)[:width] for s in d.valid()
-                       if any(map(weight, s.workloads))])
-             .reshape(-1, width) for d in datasets],
-            CHARACTERISTICS[:width])
-
-
-def _point(sample: dataset.Sample, weight: Callable[[Workload], float]
-           ) -> tuple[float, ...]:
-    weights = [*map(weight, sample.workloads)]
-
-    def mean(name: str) -> float:
-        return statistics.fmean(
-            (getattr(w, name) for w in sample.workloads), weights)
-    return (float(sample.count), mean('write_pct'),
-            math.log2(mean('block_kib')), math.log2(mean('iodepth')),
-            mean('random_pct'), math.log1p(mean('think_time_us')),
-            math.log(sample.latency_us))
 
 
 def page_of(found: coverage.Coverage, labels: Sequence[str],
@@ -72,12 +27,12 @@ def page_of(found: coverage.Coverage, labels: Sequence[str],
     :raises ToolError: where matplotlib or Jinja2 is missing
     """
     return page.render(
-        f'What {labels[0]} covers',
+        f'Coverage by {labels[0]}',
         f'{len(found.owners)} runs in {found.clusters.max() + 1} clusters of '
         f'{found.components.shape[1]} independent components of '
         f'{", ".join(found.names)}.',
         [page.Section(
-            'Coverage', words.criterion(found), tables=[table.Table(
+            'Coverage', criterion(found), tables=[table.Table(
                 ('dataset', 'runs', 'covered', 'device', 'measured'),
                 [(label, int((found.owners == i).sum()),
                   f'{"at most " * found.is_unsure(i)}'
@@ -92,9 +47,9 @@ def page_of(found: coverage.Coverage, labels: Sequence[str],
              'The runs', 'On the first two components. Dots are the '
              'benchmark; crosses are the others, red where not covered.',
              [_scatter(found)]),
-         page.Section('Not covered', '' if rows else words.whole(
+         page.Section('Not covered', '' if rows else whole(
              found, labels), tables=[_in_ms(header, rows)] if rows else [])],
-        verdict=words.verdict(found, labels))
+        verdict=verdict(found, labels))
 
 
 def _in_ms(header: Sequence[str],
@@ -132,3 +87,76 @@ def _scatter(found: coverage.Coverage) -> str:
              (~own & covered, charts.LIGHT, 'x', 'covered'),
              (~own & ~covered, charts.RED, 'x', 'not covered'))],
         size_in=(8, 5), xlabel='component 1', ylabel='component 2')
+
+
+def summary(found: coverage.Coverage, owner: int, benchmark: str,
+            name: str) -> str:
+    """The share that it covers of a dataset, by cluster and by distance."""
+    if found.is_unsure(owner):
+        return (f'{benchmark} covers at most {100 * found.share(owner):.0f} % '
+                f'of {name}, by cluster only: {few(found)}')
+    if found.share(owner) == 1:
+        return f'{benchmark} covers every run of {name}.'
+    its = found.owners == owner
+    return (f'{benchmark} covers {100 * found.share(owner):.0f} % of {name}: '
+            f'{100 * found.by_cluster[its].mean():.0f} % by cluster, '
+            f'{100 * found.by_distance[its].mean():.0f} % by distance (up to '
+            f'{found.reach:.3g} standard deviations).')
+
+
+def share(found: coverage.Coverage) -> str:
+    """The share that it covers of the one other dataset."""
+    if found.is_unsure(1):
+        return (f'at most {100 * found.share(1):.0f} % covered, by cluster '
+                f'only: {_too_few(found)}.')
+    return f'{100 * found.share(1):.0f} % covered.'
+
+
+def criterion(found: coverage.Coverage) -> str:
+    """The rule by which a run is covered."""
+    if found.reach is None:
+        return ('A run may be covered where the benchmark has one in the same '
+                f'cluster: {few(found)}')
+    return ('A run is covered where the benchmark has one in the same '
+            f'cluster, at a distance of no more than {found.reach:.3g} '
+            'standard deviations.')
+
+
+def few(found: coverage.Coverage) -> str:
+    """A sentence for a benchmark of too few runs, and what helps."""
+    return (f'{_too_few(found)} to tell how far a benchmark reaches; give '
+            f'one of {coverage.ENOUGH} or more, or --distance.')
+
+
+def whole(found: coverage.Coverage, labels: Sequence[str]) -> str:
+    """A sentence where no run is known to be uncovered."""
+    if _is_any_unsure(found, labels):
+        return f'No run for certain: {few(found)}'
+    return 'Every run is covered.'
+
+
+def verdict(found: coverage.Coverage, labels: Sequence[str]) -> str:
+    """Whether the benchmark has runs like all of those of the others."""
+    shares = {label: found.share(i) for i, label in enumerate(labels) if i}
+    unsure = _is_any_unsure(found, labels)
+    gaps = [f'{math.ceil(100 * (1 - covered))} % of {label}'
+            for label, covered in shares.items() if covered < 1]
+    if gaps:
+        return (f'{labels[0]} leaves gaps: {"at least " * unsure}'
+                f'{", ".join(gaps)} is unlike any of its runs, and what its '
+                'model predicts there was never measured. Measure such runs '
+                'too; they are at the end of this page.')
+    if unsure:
+        return f'Not decided: {few(found)}'
+    return (f'{labels[0]} covers all of {", ".join(shares)}: a model of it '
+            'has seen runs like every one of them.')
+
+
+def _is_any_unsure(found: coverage.Coverage, labels: Sequence[str]) -> bool:
+    return any(found.is_unsure(i) for i in range(1, len(labels)))
+
+
+def _too_few(found: coverage.Coverage) -> str:
+    runs = ('1 run is' if found.different == 1 else
+            f'{found.different} different runs are')
+    return f'{runs} too few for distances'

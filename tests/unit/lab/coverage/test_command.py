@@ -149,7 +149,7 @@ class CoverageTest(commands.ModelCase):
         self.covers(self.benchmark, self.tenants, '--page', page)
         text = page.read_text()
         self.assertEqual(2, text.count('<svg'))
-        for words in ('What bench covers', 'log latency_us', 'cluster 1:',
+        for words in ('Coverage by bench', 'log latency_us', 'cluster 1:',
                       'Not covered', 'bench leaves gaps: 73 % of tenants',
                       'latency, ms', f'on {samples.HEADER.host}'):
             self.assertIn(words, text)
