@@ -7,7 +7,7 @@ import pathlib
 
 from serifos.files import documents
 from serifos.lab.relative import block_trace
-from serifos.lab.relative import cgroup
+from serifos.lab.relative import cached_command
 from tests.functional import machine
 
 MEMORY = (pathlib.Path('/sys/fs/cgroup/memory'),  # version 1, else 2
@@ -45,7 +45,7 @@ class MeasureCachedTest(machine.MachineTest):
             with contextlib.suppress(OSError):
                 group.mkdir()
                 self.addCleanup(group.rmdir)
-                for name in cgroup.LIMITS:
+                for name in cached_command.LIMITS:
                     if (group / name).exists():
                         (group / name).write_text(f'{mib}M')
                         return group

@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import pathlib
+import re
 from typing import Any
 
 from cliff import command
@@ -17,7 +19,9 @@ from serifos.cmd.model import design_options
 from serifos.cmd import options
 from serifos import errors
 from serifos.lab.relative import block_trace
-from serifos.lab.relative import cgroup
+
+LIMITS = ('memory.max', 'memory.limit_in_bytes')  # of version 2, of 1
+_NONE = 2 ** 50  # version 1 says that there is no limit by a large number
 
 
 class MeasureCached(app.Fails, command.Command):
@@ -61,7 +65,28 @@ class MeasureCached(app.Fails, command.Command):
             enough_gain=None, **vars(args)))
         group = pathlib.Path(args.cgroup)
         path = measuring.measure(args, design, cache=fio.PageCache(
-            cgroup.memory_mib(group), cgroup.within(group),
+            memory_mib(group), within(group),
             block_trace.watched))
         if path is not None:
             measuring.say(f'The runs are in {path}.')
+
+
+def memory_mib(directory: pathlib.Path) -> float:
+    """The memory that programs in a cgroup may have, MiB.
+
+    :raises InputError: where this is no cgroup, or bounds no memory
+    """
+    for name in LIMITS:
+        with contextlib.suppress(OSError):
+            said = (directory / name).read_text().strip()
+            if re.fullmatch('[0-9]{1,20}', said) and int(said) < _NONE:
+                return int(said) / 2 ** 20
+    raise errors.InputError(
+        f'{directory} is no cgroup that bounds memory; make one, and write '
+        f'a limit such as 100M to its {LIMITS[0]}.')
+
+
+def within(directory: pathlib.Path) -> tuple[str, ...]:
+    """The words that begin a command which shall run in a cgroup."""
+    return ('sh', '-c', 'echo 0 > "$0" && exec "$@"',
+            str(directory / 'cgroup.procs'))

@@ -15,6 +15,7 @@ B over A.
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
@@ -176,3 +177,54 @@ def matrix(columns: Mapping[str, Floats], names: Sequence[str]) -> Floats:
     if not names:
         return np.zeros((len(columns['iops']), 1))
     return np.column_stack([columns[name] for name in names])
+
+
+Group = tuple[str, str, Mapping[Way, float]]
+"""A table of the paper, a line of it, and the errors of the techniques."""
+
+
+def groups(found: Sequence[Predicted]) -> Iterator[Group]:
+    """Tables 6 to 8, of medians; 7 and 8 of different devices only."""
+    for pair, its in _by(found, _pair).items():
+        yield 'pairs', pair, _medians(its)
+    apart = [one for one in found if one.source != one.target]
+    for figure, its in _by(apart, _figure).items():
+        yield 'figures', figure, _medians(its)
+    yield 'overall', 'all', overall(found)
+
+
+def tested(found: Sequence[Predicted]) -> Iterator[Group]:
+    """Section 6.2, of means: IOPS from device to device; figures, over all.
+
+    :param found: as :func:`unseen` gives it
+    """
+    for pair, its in _by([one for one in found if one.figure == 'iops'],
+                         _pair).items():
+        yield 'test iops', pair, mean([one.means for one in its])
+    for figure, its in _by(found, _figure).items():
+        yield 'test', figure, mean([one.means for one in its])
+
+
+def overall(found: Sequence[Predicted]) -> dict[Way, float]:
+    """Table 8: the mean of the medians over figures, and devices apart."""
+    return _medians([one for one in found if one.source != one.target])
+
+
+def _medians(found: Sequence[Predicted]) -> dict[Way, float]:
+    return mean([one.medians for one in found])
+
+
+def _pair(one: Predicted) -> str:
+    return f'{one.source} to {one.target}'
+
+
+def _figure(one: Predicted) -> str:
+    return one.figure
+
+
+def _by(found: Sequence[Predicted], key: Callable[[Predicted], str]
+        ) -> dict[str, list[Predicted]]:
+    grouped: dict[str, list[Predicted]] = {}
+    for one in found:
+        grouped.setdefault(key(one), []).append(one)
+    return grouped

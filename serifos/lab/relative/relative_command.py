@@ -26,8 +26,8 @@ from serifos.files import atomic
 from serifos.files import documents
 
 if TYPE_CHECKING:
-    from serifos.lab.relative import likeness
-    from serifos.lab.relative import relative_tables
+    from serifos.lab.relative import common
+    from serifos.lab.relative import relative
 
 
 class Relate(app.Fails, lister.Lister):
@@ -63,7 +63,6 @@ class Relate(app.Fails, lister.Lister):
         from serifos.lab.relative import common
         from serifos.lab.relative import relative
         from serifos.lab.relative import relative_page
-        from serifos.lab.relative import relative_tables
         from serifos.lab.relative import trees
         args = parsed_args
         _refuse_absurd(args)
@@ -88,8 +87,8 @@ class Relate(app.Fails, lister.Lister):
                      lambda: relative_page.page_of(devices, found, tested),
                      self.say)
         return (('table', 'of', 'technique', 'average', *common.INPUTS[1:]),
-                [*_rows([*relative_tables.groups(found),
-                         *relative_tables.tested(tested)])])
+                [*_rows([*relative.groups(found),
+                         *relative.tested(tested)])])
 
 
 def _refuse_absurd(args: argparse.Namespace) -> None:
@@ -126,7 +125,6 @@ class Similar(app.Fails, lister.Lister):
 
     def take_action(self, parsed_args: argparse.Namespace) -> Any:
         from serifos.lab.relative import common
-        from serifos.lab.relative import likeness
         within = parsed_args.within
         if not 0 < within < 1:
             raise errors.InputError(
@@ -135,7 +133,7 @@ class Similar(app.Fails, lister.Lister):
         datasets = _datasets(parsed_args.dataset)
         devices = common.joined(datasets)
         rows = []
-        for one in likeness.likenesses(devices):
+        for one in common.likenesses(devices):
             whole, left = _hours(datasets[one.first], datasets[one.second])
             alike = one.alike(within)
             if alike:
@@ -182,7 +180,7 @@ def _others(paths: Sequence[str],
     return found
 
 
-def _rows(groups: Sequence[relative_tables.Group]
+def _rows(groups: Sequence[relative.Group]
           ) -> Iterator[tuple[Any, ...]]:
     from serifos.lab.relative import relative
     for table, of, its in groups:
@@ -208,7 +206,7 @@ def _hours(first: Dataset, second: Dataset
     return round(whole, 2), round(left, 2)
 
 
-def _saved(one: likeness.Likeness, whole: float | None,
+def _saved(one: common.Likeness, whole: float | None,
            left: float | None) -> str:
     text = f'{one.second} may share the model of {one.first}'
     if whole is None:

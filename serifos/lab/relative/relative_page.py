@@ -18,7 +18,6 @@ import numpy as np
 
 from serifos.lab.relative import common
 from serifos.lab.relative import relative
-from serifos.lab.relative import relative_tables
 from serifos.lab.relative import trees
 from serifos.report import charts
 from serifos.report import measured
@@ -64,7 +63,7 @@ def page_of(devices: common.Devices, found: _Found,
             'of the workload, as a model of one device does; ARF and SRF '
             'also what was observed of it (Tables 6 to 8 of the paper). The '
             'trees of one half of the runs predict the other.', tables=[
-                _errors(relative_tables.groups(found))]),
+                _errors(relative.groups(found))]),
         *([_test(tested)] if tested else []),
         page.Section(
             'The same runs on each device',
@@ -96,7 +95,7 @@ def page_of(devices: common.Devices, found: _Found,
 
 def verdict(found: _Found, tested: _Found = ()) -> str:
     """Which technique predicts another device best, and how well."""
-    errors = relative_tables.overall(found)
+    errors = relative.overall(found)
     best = min(errors, key=errors.__getitem__)
     told = ' '.join((
         f'From one device to another {_NAMES[best[0]]} ({_said(best)}) '
@@ -125,7 +124,7 @@ def _in_units(columns: Mapping[str, common.Floats]
             for name in LABELS if name in columns}
 
 
-def _errors(groups: Iterator[relative_tables.Group]) -> table.Table:
+def _errors(groups: Iterator[relative.Group]) -> table.Table:
     return table.Table(
         ('table', 'of', *map(_said, _WAYS), 'SRF of SO'),
         [(name, of, *(table.percent(its[way])
@@ -230,4 +229,4 @@ def _test(tested: _Found) -> page.Section:
              for label, values, colour, width in lines],
             size_in=(9, 4.5), yscale='log', ylabel='IOPS',
             xlabel='run, from the slowest')],
-        [_errors(relative_tables.tested(tested))])
+        [_errors(relative.tested(tested))])

@@ -14,7 +14,6 @@ from serifos.facts.dataset import Dataset
 from serifos.facts.workload import Workload
 from serifos.lab.relative import characteristics
 from serifos.lab.relative import common
-from serifos.lab.relative import likeness
 from serifos.lab.relative import relation
 from serifos.lab.relative import relative
 from serifos.lab.relative import trees
@@ -80,7 +79,7 @@ class RelativeTest(testtools.TestCase):
         self.assertAlmostEqual(
             1 / factor, its.factor('iops', workload), delta=1e-9 / factor)
         self.assertLess(its.factors['latency_us'].error, 1e-9)
-        one, = likeness.likenesses(devices)
+        one, = common.likenesses(devices)
         self.assertAlmostEqual(factor, one.factor, delta=1e-9 * factor)
 
     def test_the_halves_are_never_asked_what_they_know(self):
@@ -128,14 +127,14 @@ class RelativeTest(testtools.TestCase):
 
         def again(workload):
             return pairs.latency(workload) * rng.normal(1, 0.03)
-        one, = likeness.likenesses(joined(pairs.device('B', RUNS, again)))
+        one, = common.likenesses(joined(pairs.device('B', RUNS, again)))
         self.assertTrue(one.alike(0.10))
         self.assertFalse(one.alike(0.01))
 
     @ddt.data(lambda w: 1.08 * pairs.latency(w),       # no chance in it
               lambda w: pairs.latency(w) * (2 if w.write_pct > 50 else 0.5))
     def test_devices_may_not_share_a_model(self, latency):
-        one, = likeness.likenesses(joined(pairs.device('B', RUNS, latency)))
+        one, = common.likenesses(joined(pairs.device('B', RUNS, latency)))
         self.assertFalse(one.alike(0.10))
 
     def test_nothing_in_common(self):
