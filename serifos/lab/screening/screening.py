@@ -12,20 +12,70 @@ from serifos.bench import remount
 from serifos.cmd import measuring
 from serifos.cmd import progress
 from serifos import errors
+from serifos.facts import bounds
 from serifos.lab.screening import design as screening
 from serifos.lab.screening import effects
 from serifos.lab.screening import job as screen_job
 from serifos.lab.screening import journal
 from serifos.lab.screening import levels
-from serifos.lab.screening.options import RESPONSES
-from serifos.lab.screening.options import ROUNDS
-from serifos.lab.screening.options import ScreeningOptions
 from serifos.lab.screening import plan
-from serifos.lab.screening import screen
-from serifos.lab.screening import screening_page as screen_report
-from serifos.lab.screening import words
+from serifos.lab.screening import screening_page
+from serifos.lab.screening import screening_target
 from serifos.modeler import campaign
 from serifos.report import measured
+
+ROUNDS = 3
+"""Repeats of every run where none are asked for, as in the paper."""
+
+RESPONSES = {'bandwidth': 'bandwidth_kib_s', 'iops': 'iops',
+             'latency': 'latency_us'}
+
+
+@dataclasses.dataclass(frozen=True)
+class ScreeningOptions:
+    """The options of `screen`; errors are raised for those out of range.
+
+    :param target: a directory, a block device or the journal of a screening
+    :param runs: of the design, None for the smallest that fits
+    :param rounds: how often every run is made; None for three times, and of
+        a journal as often as it has every run
+    :param parameters: to vary, None for all
+    :param levels: (parameter, its two levels, or one to hold it at)
+    :param keys: the key parameters, None to choose them by their effects
+    :param runtime: of a run, seconds
+    :param size_gib: of all files of a run together
+    :param output: the journal, None for one after the target
+    :param hang_after: seconds beyond its time after which a fio is killed
+    :param yes_destroy: the answer to the confirmation, None to ask
+    :param remount: mount the directory's file system anew before each run
+    """
+
+    target: str
+    runs: int | None
+    foldover: bool
+    rounds: int | None
+    seed: int
+    parameters: tuple[str, ...] | None
+    levels: Sequence[tuple[str, tuple[str, ...]]]
+    factorial: bool
+    keys: tuple[str, ...] | None
+    runtime: float
+    size_gib: float
+    output: str | None
+    hang_after: float
+    yes_destroy: str | None
+    response: str
+    scale: str
+    remount: bool = False
+
+    def __post_init__(self) -> None:
+        bounds.refuse_outside('--runtime', self.runtime, 0.5, 86400, 's')
+        fio.refuse_hang(self.hang_after)
+        bounds.refuse_outside('--rounds', 1 if self.rounds is None
+                              else self.rounds, 1, 100)
+        if self.keys and not 1 <= len(set(self.keys)) == len(self.keys) <= 8:
+            raise errors.InputError(
+                '--keys takes 1 to 8 parameters, each once.')
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,7 +86,7 @@ class CheckedScreening:
     """
 
     options: ScreeningOptions
-    screened: screen.Screened | None
+    screened: screening_target.Screened | None
     header: journal.ScreeningHeader
     path: pathlib.Path
     design: screening.Signs
@@ -50,7 +100,8 @@ class CheckedScreening:
         mounted = remount.recover(pathlib.Path(options.target))
         if mounted is not None:
             measuring.warn(mounted)
-        found = screen.find(options.target, options.size_gib, options.remount)
+        found = screening_target.find(options.target, options.size_gib,
+                                      options.remount)
         header = _header(options, found, fio.version())
         return cls(options, found, header, _journal(options, found),
                    _design(options, header))
@@ -130,7 +181,7 @@ class CheckedScreening:
         with (progress.Stop() as stop, progress.shown() as shown,
               self.screened.open() as claims):
             run(runs, self.path, self.header,
-                screen.measurer(
+                screening_target.measurer(
                     self.screened.place, claims, self.header.runtime_s,
                     self.options.hang_after),
                 campaign.Ports(shown, stop))
@@ -138,7 +189,7 @@ class CheckedScreening:
 
 
 def run(wanted: Sequence[plan.Wanted], path: pathlib.Path,
-        header: journal.ScreeningHeader, measure: screen.Measure,
+        header: journal.ScreeningHeader, measure: screening_target.Measure,
         ports: campaign.Ports) -> int:
     """Makes every run that the journal lacks; failed ones once more.
 
@@ -162,7 +213,7 @@ def run(wanted: Sequence[plan.Wanted], path: pathlib.Path,
     return len(loop.failed)
 
 
-def screened(job: CheckedScreening) -> screen_report.Found:
+def screened(job: CheckedScreening) -> screening_page.Found:
     """Makes the runs that are missing, and analyses all.
 
     :raises SerifosError: where it cannot be done, or is interrupted
@@ -176,19 +227,19 @@ def screened(job: CheckedScreening) -> screen_report.Found:
         return _factorial(job, found) if job.options.factorial else found
 
 
-def _screened(job: CheckedScreening) -> screen_report.Found:
+def _screened(job: CheckedScreening) -> screening_page.Found:
     made = job.make(job.wanted())
     analysis = effects.analyse(job.design, job.names, plan.responses(
         job.rows(), job.rounds, made, job.reading))
     keys = job.options.keys or screening.keys(analysis.effects)
-    return screen_report.Found(
+    return screening_page.Found(
         job.path.stem, job.reading, analysis, keys, dict(job.header.varied),
-        (words.explained(analysis, keys, job.reading.response),
-         words.beyond(analysis)), about=measured.of(job.header))
+        (screening_page.explained(analysis, keys, job.reading.response),
+         screening_page.beyond(analysis)), about=measured.of(job.header))
 
 
 def _factorial(job: CheckedScreening,
-               found: screen_report.Found) -> screen_report.Found:
+               found: screening_page.Found) -> screening_page.Found:
     space, rounds = job.header.space, job.rounds
     keys = found.keys
     signs = screening.full_factorial(len(keys))
@@ -230,7 +281,7 @@ def _design(options: ScreeningOptions,
     return screening.foldover(design) if options.foldover else design
 
 
-def _header(options: ScreeningOptions, found: screen.Screened,
+def _header(options: ScreeningOptions, found: screening_target.Screened,
             version: str) -> journal.ScreeningHeader:
     space = levels.space(found.place, dict(options.levels), options.parameters)
     return journal.ScreeningHeader(
@@ -240,7 +291,7 @@ def _header(options: ScreeningOptions, found: screen.Screened,
 
 
 def _journal(options: ScreeningOptions,
-             found: screen.Screened) -> pathlib.Path:
+             found: screening_target.Screened) -> pathlib.Path:
     stem = campaign.stem(pathlib.PurePath(found.target.name).name, 'target')
     path = campaign.journal_path(options.output or f'{stem}-screening.jsonl',
                                  'journal')

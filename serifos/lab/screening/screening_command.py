@@ -15,14 +15,12 @@ from serifos.cmd import measuring
 from serifos.cmd import options
 from serifos.cmd import paging
 from serifos import errors
-from serifos.lab.screening import listing
-from serifos.lab.screening.options import RESPONSES
-from serifos.lab.screening.options import ROUNDS
-from serifos.lab.screening.options import ScreeningOptions
 from serifos.lab.screening import screening
-from serifos.lab.screening import screening_page as screen_report
+from serifos.lab.screening.screening import RESPONSES
+from serifos.lab.screening.screening import ROUNDS
+from serifos.lab.screening.screening import ScreeningOptions
+from serifos.lab.screening import screening_page
 from serifos.lab.screening import sensitivity
-from serifos.lab.screening import sensitivity_page
 
 _MEASURING = ('parameters', 'levels', 'seed', 'runtime', 'size_gib', 'output',
               'remount', 'hang_after', 'yes_destroy')
@@ -70,20 +68,20 @@ class Screen(app.Fails, lister.Lister):
              else measuring.say)(line)
         if others:
             return _compared(parsed_args, found, others)
-        paging.write(parsed_args, lambda: screen_report.page_of(found),
+        paging.write(parsed_args, lambda: screening_page.page_of(found),
                      measuring.say)
-        return listing.HEADER, listing.rows(found)
+        return screening_page.HEADER, screening_page.rows(found)
 
 
-def _compared(args: argparse.Namespace, found: screen_report.Found,
+def _compared(args: argparse.Namespace, found: screening_page.Found,
               others: Sequence[screening.CheckedScreening]) -> Any:
     compared = [sensitivity.compare(found, screening.screened(other))
                 for other in others]
     for line in (line for one in compared for line in one.words):
         measuring.say(line)
-    paging.write(args, lambda: sensitivity_page.page_of(compared),
+    paging.write(args, lambda: sensitivity.page_of(compared),
                  measuring.say)
-    return sensitivity_page.HEADER, sensitivity_page.rows(compared)
+    return sensitivity.HEADER, sensitivity.rows(compared)
 
 
 def _refuse_measured(args: argparse.Namespace) -> None:

@@ -1,23 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A screening's effects on one page: a Pareto chart and its tables."""
+"""The effects of a screening: rows, sentences and a page."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from collections.abc import Sequence
 import dataclasses
 import math
 
+from serifos.cmd import output
 from serifos.lab.screening import effects
 from serifos.lab.screening import plan
-from serifos.lab.screening import words
 from serifos.report import charts
 from serifos.report import page
+from serifos.report.plan import wording
 from serifos.report import table
 from serifos.report import wording
 
 _UNITS = {'bandwidth_kib_s': ('KiB/s', 1), 'iops': ('IOPS', 1),
           'latency_us': ('ms', 1e3)}
 _SHOWN = 25
+_HALF = 0.5
+
+HEADER = ('design', 'rank', 'parameter', 'low', 'high', 'effect', 'from',
+          'to', 'share', 'cumulative', 'p_value', 'key')
+
+_NONE = output.Cell(None, '–')
 
 
 @dataclasses.dataclass(frozen=True)
@@ -60,7 +68,7 @@ def page_of(found: Found) -> str:
         sections.append(_halves(found))
     return page.render(f'{found.name}: {found.reading.response}',
                        '\n'.join([*found.said, found.about]), sections,
-                       verdict=words.verdict(found.analysis, found.keys))
+                       verdict=verdict(found.analysis, found.keys))
 
 
 def _unit(found: Found) -> tuple[str, float]:
@@ -88,7 +96,7 @@ def _section(heading: str, found: Found,
     shown = analysis.effects[:_SHOWN]
     return page.Section(
         heading,
-        f'The error is {analysis.method}. {words.unexplained(analysis)}',
+        f'The error is {analysis.method}. {unexplained(analysis)}',
         [charts.pareto(
             [e.name + ' *' * (e.name in found.keys) for e in shown],
             [100 * e.share for e in shown], [e.p_value < 0.05 for e in shown],
@@ -103,3 +111,113 @@ def _section(heading: str, found: Found,
              for e in analysis.effects],
             'The effect of going from low to high, with its 95 % interval.'
             )])
+
+
+def rows(found: Found) -> list[tuple[object, ...]]:
+    """A row for each effect of each design, the greatest first.
+
+    Then one for each half of a key parameter that is not monotone.
+    """
+    lines = _rows(found, 'screening', found.analysis)
+    if found.factorial is not None:
+        lines += _rows(found, 'factorial', found.factorial)
+    return lines + [
+        ('split', rank, half.name, half.low, half.high,
+         *_shown(found, half.effect, half.interval), _NONE, _NONE,
+         float(f'{half.p_value:.3g}'), 'yes')
+        for rank, half in enumerate(found.split, 1)]
+
+
+def _shown(found: Found, effect: float,
+           interval: tuple[float, float]) -> tuple[float, ...]:
+    return tuple(float(f'{found.shown(v):.4g}')
+                 for v in (effect, *interval))
+
+
+def _rows(found: Found, design: str,
+          analysis: effects.Analysis) -> list[tuple[object, ...]]:
+    lines: list[tuple[object, ...]] = []
+    total = 0.0
+    for rank, e in enumerate(analysis.effects, 1):
+        total += e.share
+        lines.append((
+            design, rank, e.name, *found.levels.get(e.name, (_NONE, _NONE)),
+            *_shown(found, e.effect, e.interval), round(e.share, 4),
+            round(total, 4),
+            float(f'{e.p_value:.3g}'),
+            'yes' if e.name in found.keys else 'no'))
+    return lines
+
+
+def explained(analysis: effects.Analysis, keys: Sequence[str],
+              response: str) -> str:
+    """The share of the variation that the key parameters explain."""
+    one = len(keys) == 1
+    return (f'{", ".join(keys)} explain{"s" * one} '
+            f'{_percent(_share(analysis, keys))} of the variation of '
+            f'{response}; {"the " * one}key parameter{"s" * (not one)} to '
+            'look at by --factorial.')
+
+
+def beyond(analysis: effects.Analysis) -> str:
+    """The parameters that are beyond the noise, and the rest."""
+    names = [e.name for e in analysis.effects if _is_beyond(e)]
+    text = (f'Beyond the noise (p < 0.05, by {analysis.method}): '
+            f'{", ".join(names) or "none"}. ')
+    if analysis.rest is not None:
+        return text + (f'{_percent(analysis.rest)} of the variation is due '
+                       'to interactions and noise.')
+    return text + (f'{unexplained(analysis)} --foldover, or more --runs, '
+                   'leave some spare.')
+
+
+def unexplained(analysis: effects.Analysis) -> str:
+    """The share of none of the effects, where the design can tell."""
+    if analysis.rest is not None:
+        return (f'None of these explains {_percent(analysis.rest)} of the '
+                'variation.')
+    return ('No column of the design is spare, so that it cannot be told '
+            'what none of these explains; noise makes about '
+            f'{_percent(analysis.noise_share)} of the variation.')
+
+
+def verdict(analysis: effects.Analysis, keys: Sequence[str]) -> str:
+    """The parameters that matter, and whether the runs can tell."""
+    one = len(keys) == 1
+    share = _percent(_share(analysis, keys))
+    doubt = _doubt(analysis, keys)
+    if doubt is not None:
+        return (f'Not decided: {doubt}. {", ".join(keys)} '
+                f'{"explains" if one else "explain"} {share} of the '
+                'variation.')
+    return (
+        f'{len(keys)} of {wording.count(len(analysis.effects), "parameter")} '
+        f'matter{"s" * one} most: {", ".join(keys)}. '
+        f'{"It explains" if one else "They explain"} {share} of the '
+        'variation.')
+
+
+def _doubt(analysis: effects.Analysis, keys: Sequence[str]) -> str | None:
+    share, rest = _share(analysis, keys), analysis.rest
+    if rest is not None and rest >= share:
+        return (f'interactions and noise explain {_percent(rest)} of the '
+                'variation, more than the key parameters')
+    if analysis.noise_share >= min(share, _HALF):
+        return (f'noise makes about {_percent(analysis.noise_share)} of the '
+                'variation' + ', as much as the key parameters or more' * (
+                    analysis.noise_share < _HALF))
+    if not any(_is_beyond(e) for e in analysis.effects if e.name in keys):
+        return 'none of the key parameters is beyond the noise (p < 0.05)'
+    return None
+
+
+def _is_beyond(effect: effects.Effect) -> bool:
+    return effect.p_value < 0.05
+
+
+def _share(analysis: effects.Analysis, keys: Sequence[str]) -> float:
+    return sum(e.share for e in analysis.effects if e.name in keys)
+
+
+def _percent(share: float) -> str | None:
+    return table.percent(share, '.0f')

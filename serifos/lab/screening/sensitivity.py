@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two devices told apart by how much each parameter of fio does to them.
+"""Devices compared by the effects of the parameters of fio.
 
 The ongoing work that Park et al. announce [1]_. An effect and its margin are
 those of each device's own screening; the margin of their difference is the
@@ -20,6 +20,12 @@ import numpy as np
 from serifos import errors
 from serifos.lab.screening import effects
 from serifos.lab.screening import screening_page
+from serifos.report import charts
+from serifos.report import page
+from serifos.report import table
+
+HEADER = ('other', 'parameter', 'low', 'high', 'effect', 'other_effect',
+          'apart', 'from', 'to', 'differs')
 
 _LEAST = 3  # parameters of which a correlation says something
 
@@ -63,7 +69,7 @@ class Sensitivity:
 
     @property
     def words(self) -> tuple[str, ...]:
-        """What is found, in sentences."""
+        """The differences, in sentences."""
         differ = [row.ours.name for row in self.rows if row.differs]
         alike = ('' if self.correlation is None else
                  f' Their effects correlate at {self.correlation:.2f}.')
@@ -109,3 +115,50 @@ def _correlation(rows: Sequence[Apart]) -> float | None:
     if len(rows) < _LEAST or not both.std(axis=0).all():
         return None
     return float(np.corrcoef(both.T)[0, 1])
+
+
+def rows(compared: Sequence[Sensitivity]
+         ) -> list[tuple[object, ...]]:
+    """A row for each parameter and other device."""
+    return [
+        (one.theirs.name, row.ours.name, *one.ours.levels[row.ours.name],
+         *(float(f'{one.ours.shown(v):.4g}') for v in (
+             row.ours.effect, row.theirs.effect, row.apart, *row.interval)),
+         'yes' if row.differs else 'no')
+        for one in compared for row in one.rows]
+
+
+def page_of(compared: Sequence[Sensitivity]) -> str:
+    """The HTML page.
+
+    :param compared: a device with one other or several
+    :raises ToolError: where matplotlib or Jinja2 is missing
+    """
+    ours = compared[0].ours
+    others = ', '.join(one.theirs.name for one in compared)
+    return page.render(
+        f'{ours.name} and {others}: effects on {ours.reading.response}',
+        '\n'.join([f'{ours.name}: {ours.about}', *(
+            f'{one.theirs.name}: {one.theirs.about}' for one in compared)]),
+        [_section(one) for one in compared],
+        verdict=' '.join(one.words[0] for one in compared))
+
+
+def _section(one: Sensitivity) -> page.Section:
+    apart = 'times' if one.ours.reading.log else 'difference'
+    shown = one.rows
+    return page.Section(
+        f'{one.ours.name} and {one.theirs.name}', ' '.join(one.words),
+        [charts.bars(
+            [row.ours.name for row in shown],
+            {one.ours.name: [100 * row.ours.share for row in shown],
+             one.theirs.name: [100 * row.theirs.share for row in shown]},
+            xlabel='share of the variation on each device, %')],
+        [table.Table(
+            ('parameter', 'low', 'high', one.ours.name, one.theirs.name,
+             apart, 'from', 'to', 'differs'),
+            [line[1:] for line in rows([one])],
+            'The effect on each device, and the first by the second with '
+            'its 95 % interval.' if one.ours.reading.log else
+            'The effect on each device, and the first less the second with '
+            'its 95 % interval.')])

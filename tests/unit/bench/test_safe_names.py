@@ -12,11 +12,10 @@ import testtools
 from serifos.bench import target
 from serifos import errors
 from serifos.lab.screening import job as screen_job
-from serifos.lab.screening import job_file
 from serifos.lab.screening.levels import JobTarget
 from serifos.lab.screening.levels import space
 from serifos.lab.screening import parameters
-from serifos.lab.screening import screen
+from serifos.lab.screening import screening_target
 
 GIB = 2 ** 30
 SPECIAL = ';#:%$\\[]"\'`*?{}|<>&!^()\n\r\t\x00\x1b\x7f\x85\u2028\ufeff\udcff'
@@ -69,7 +68,8 @@ class NamesTest(testtools.TestCase):
                           target.TargetOptions(1))
 
     def test_a_directory_for_screen(self):
-        self.assertRaises(errors.InputError, screen.find, '/dev/a\nb=c', 1)
+        self.assertRaises(errors.InputError, screening_target.find,
+                          '/dev/a\nb=c', 1)
 
 
 def lines(text):
@@ -85,7 +85,7 @@ class JobFileTest(testtools.TestCase):
 
     @settings(max_examples=60, deadline=None)
     @given(strategies.dictionaries(
-        strategies.one_of(strategies.sampled_from([*job_file.SHAPES]),
+        strategies.one_of(strategies.sampled_from([*screen_job.SHAPES]),
                           strategies.text()),
         strategies.one_of(strategies.integers(), strategies.text(),
                           strategies.sampled_from(
@@ -93,14 +93,14 @@ class JobFileTest(testtools.TestCase):
              '/proc/self/fd/7/../../../../etc']))))
     def test_arbitrary_options(self, options):
         try:
-            text = job_file.text(options)
+            text = screen_job.text(options)
         except errors.InputError:
             return
         self.assertEqual(
-            {job_file.SECTION: {k: str(v) for k, v in options.items()}},
+            {screen_job.SECTION: {k: str(v) for k, v in options.items()}},
             lines(text))
         self.assertEqual(len(options) + 1, text.count('\n'))
-        self.assertLessEqual({*options}, {*job_file.SHAPES})
+        self.assertLessEqual({*options}, {*screen_job.SHAPES})
 
     @settings(max_examples=60, deadline=None)
     @given(strategies.text(), strategies.booleans(), strategies.dictionaries(
@@ -118,16 +118,16 @@ class JobFileTest(testtools.TestCase):
         except errors.InputError:
             return
         found = lines(text)
-        self.assertEqual([job_file.SECTION], [*found])
-        self.assertEqual({*expected[job_file.SECTION]},
-                         {*found[job_file.SECTION]})
-        self.assertEqual(1 + len(found[job_file.SECTION]),
+        self.assertEqual([screen_job.SECTION], [*found])
+        self.assertEqual({*expected[screen_job.SECTION]},
+                         {*found[screen_job.SECTION]})
+        self.assertEqual(1 + len(found[screen_job.SECTION]),
                          text.count('\n'))
         place = 'directory' if is_directory else 'filename'
-        self.assertEqual(expected[job_file.SECTION][place],
-                         found[job_file.SECTION][place])
+        self.assertEqual(expected[screen_job.SECTION][place],
+                         found[screen_job.SECTION][place])
 
     def test_no_option_of_ours_runs_a_command_or_opens_a_name(self):
         for name in ('exec_prerun', 'exec_postrun', 'include', 'opendir',
                      'write_bw_log', 'read_iolog', 'ioengine_so_path'):
-            self.assertNotIn(name, job_file.SHAPES)
+            self.assertNotIn(name, screen_job.SHAPES)

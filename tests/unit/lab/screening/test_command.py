@@ -11,10 +11,10 @@ from serifos.lab.screening import effects
 from serifos.lab.screening import journal
 from serifos.lab.screening.levels import JobTarget
 from serifos.lab.screening.levels import space
-from serifos.lab.screening.options import ScreeningOptions
 from serifos.lab.screening import plan
-from serifos.lab.screening import screen
 from serifos.lab.screening import screening as screening_job
+from serifos.lab.screening.screening import ScreeningOptions
+from serifos.lab.screening import screening_target
 from serifos.report import table
 from tests.unit import case
 from tests.unit.cmd import command
@@ -151,7 +151,7 @@ class ScreenTest(case.DirectoryCase):
 
     def test_every_run_is_made_three_times_by_default(self):
         header, _ = journal.read(self.path)
-        place = screen.Screened(None, PLACE, None)
+        place = screening_target.Screened(None, PLACE, None)
         given = ScreeningOptions(
             '/srv/x', None, False, None, 0, None, (), False, None, 1.0, 4.0,
             None, 300.0, None, 'bandwidth', 'log')

@@ -16,8 +16,8 @@ from serifos.lab.screening.levels import JobTarget
 from serifos.lab.screening.levels import space
 from serifos.lab.screening import parameters
 from serifos.lab.screening import plan
-from serifos.lab.screening import screen
 from serifos.lab.screening import screening as screening_cmd
+from serifos.lab.screening import screening_target
 from serifos.modeler import campaign
 from tests.unit import case
 from tests.unit.papers import golden
@@ -317,7 +317,7 @@ class FiguresTest(testtools.TestCase):
         idle = {'iops': 0, 'bw': 0, 'lat_ns': {'N': 0, 'mean': 0}}
         self.assertEqual(
             {'bandwidth_kib_s': 40, 'iops': 10, 'latency_us': 5},
-            screen.figures(json.dumps({'timestamp_ms': 1, 'jobs': [
+            screening_target.figures(json.dumps({'timestamp_ms': 1, 'jobs': [
                 {'error': 0, 'read': side, 'write': idle}]})))
 
 
