@@ -27,7 +27,7 @@ from serifos.files import documents
 from serifos.files import strict_json
 from serifos.lab.relative.relation import Relation
 from serifos.lab.relative.relation import RELATION_SCHEMA
-from serifos.lab.tuning import journal as tuning_journal
+from serifos.lab.tuning import tuner
 from serifos.model.model import Model
 from serifos.model import pool_models
 from serifos.plan import bfd
@@ -150,7 +150,7 @@ def _plan(data: bytes) -> None:
 
 
 def _tune(data: bytes) -> None:
-    with tuning_journal.opened(files.file_of(data), {'seed': 0}) as journal:
+    with tuner.opened(files.file_of(data), {'seed': 0}) as journal:
         journal.has('mars', 'latency_us', {'nnodes': 21})
 
 

@@ -8,7 +8,7 @@ import ddt
 import testtools
 
 from serifos import errors
-from serifos.lab.tuning import journal as tuning_journal
+from serifos.lab.tuning import tuner
 from tests.unit import case
 
 FACTS = {'dataset': {'sha256': 'aa'}, 'seed': 0, 'folds': 10}
@@ -22,7 +22,7 @@ class JournalTest(case.DirectoryCase):
         self.path = self.dir / 'm.tune.jsonl'
 
     def opened(self, **others):
-        return tuning_journal.opened(self.path, {**FACTS, **others})
+        return tuner.opened(self.path, {**FACTS, **others})
 
     def begun(self):
         with self.opened() as journal:
