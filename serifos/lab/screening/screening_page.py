@@ -13,7 +13,6 @@ from serifos.lab.screening import effects
 from serifos.lab.screening import plan
 from serifos.report import charts
 from serifos.report import page
-from serifos.report.plan import wording
 from serifos.report import table
 from serifos.report import wording
 

@@ -235,7 +235,7 @@ class AsOneTest(testtools.TestCase):
 
     def test_without_rates_each_volume_counts_once(self):
         found = compare.as_one(run({'latency_us': 100.0},
-                                  {'latency_us': 300.0}))
+                                   {'latency_us': 300.0}))
         self.assertEqual(200.0, found.latency_us)
 
     def test_a_run_of_one_stays_as_it_is(self):
