@@ -75,7 +75,7 @@ def _pools(shown: Sequence[PoolOutlook], short: Mapping[str, str],
         (charts.diamond(50, 8, 'green'), 'after the plan'),
         (charts.bar(0, 4, 100, 8, 'band'),
          'interval of its model now, 90 %'),
-        (charts.line(50, 2, 50, 14, 'ink', 2), 'seen by tenants')])
+        (charts.line(50, 2, 50, 14, 'ink', 2), 'measured')])
     return charts.captioned(
         caption, *(_pool(each, short[each.pool.name], scale)
                    for each in shown),
@@ -86,7 +86,7 @@ def _pools(shown: Sequence[PoolOutlook], short: Mapping[str, str],
 
 def _pool(each: PoolOutlook, name: str, scale: charts.Scale) -> str:
     was_us, then_us = each.latencies_us
-    said = [f'{name}: {wording.ms(was_us)} ms now, as predicted']
+    said = [f'{name}: {wording.ms(was_us)} ms predicted now']
     expected = each.before.expected
     drawn = [scale.grid(0, 26)]
     if expected is not None:
@@ -97,7 +97,7 @@ def _pool(each: PoolOutlook, name: str, scale: charts.Scale) -> str:
                                 12,
                                 'band', said[-1]))
     if each.seen_us is not None:
-        said.append(f'seen by tenants {wording.ms(each.seen_us)} ms')
+        said.append(f'{wording.ms(each.seen_us)} ms measured')
         drawn.append(charts.line(scale(each.seen_us / 1e3), 5,
                                  scale(each.seen_us / 1e3), 21, 'ink', 2.0))
     at, to = scale(was_us / 1e3), scale(then_us / 1e3)
@@ -261,7 +261,7 @@ def last_day(hours: pool_errors.Hours, order: Sequence[str],
     if not shown:
         return page.Section(
             'The last day', 'Nothing is known of it; serifos-balancer run '
-            'keeps what pools show beside what their models predict.')
+            'records measured and predicted latencies of pools.')
     scale = charts.Scale.to(
         us / 1e3 for name in [*shown][:_PANELS] for hour in shown[name]
         for us in (hour.mean_seen_us, hour.mean_predicted_us))
@@ -271,7 +271,7 @@ def last_day(hours: pool_errors.Hours, order: Sequence[str],
         + (f'; {wording.count(more, "other pool")} in serifos-balancer '
            'history --pools.' if more > 0 else '.'), [
             charts.element('p', charts.legend([
-                (charts.line(0, 8, 100, 8, 'ink', 3), 'seen by tenants'),
+                (charts.line(0, 8, 100, 8, 'ink', 3), 'measured'),
                 (charts.line(0, 8, 100, 8, 'blue', 2, '5 3'),
                  'predicted by the model')])),
             charts.element('div', *(
@@ -293,7 +293,7 @@ def _panel(name: str, hours: Sequence[pool_errors.Hour], scale: charts.Scale,
                           _DEEP * up(1e3 * tick) / 100) for tick in ticks]
     for title, figure, colour, dash in (
             ('predicted', lambda hour: hour.mean_predicted_us, 'blue', '5 3'),
-            ('seen', lambda hour: hour.mean_seen_us, 'ink', 'none')):
+            ('measured', lambda hour: hour.mean_seen_us, 'ink', 'none')):
         for run in _runs(hours):
             inside.append(charts.curve(
                 [(across(hour), up(figure(hour))) for hour in run], colour,
@@ -316,8 +316,8 @@ def _panel(name: str, hours: Sequence[pool_errors.Hour], scale: charts.Scale,
               charts.text(last, 100, _DEEP + 22, 'end')]
     last_hour = hours[-1]
     said = (
-        f'{name}, hour by hour: {wording.ms(last_hour.mean_seen_us)} ms seen '
-        f'in the last hour that is known, '
+        f'{name}, hour by hour: {wording.ms(last_hour.mean_seen_us)} ms '
+        f'measured in the last hour that is known, '
         f'{wording.ms(last_hour.mean_predicted_us)} ms predicted')
     return charts.captioned(charts.escaped(name), charts.picture(
         said, _DEEP + 28, plot, *marks))
@@ -345,8 +345,8 @@ def achieved(entries: Iterable[Entry], short: Mapping[str, str],
              for point in _points(entry, short, names)]
     if not found:
         return page.Section(
-            heading, 'Nothing is known yet: three hours after a move it is '
-            'told what its pools show.')
+            heading, 'Nothing is known yet: what a move achieved is '
+            'reported three hours after it.')
     scale = charts.Scale.to(us / 1e3 for was, is_, _ in found
                             for us in (was, is_))
     off = sorted(abs(seen / foretold - 1) for foretold, seen, _ in found)
@@ -369,8 +369,8 @@ def achieved(entries: Iterable[Entry], short: Mapping[str, str],
         f'Of {wording.count(len(found), "pool")} after moves, the middle '
         f'one was {100 * off[len(off) // 2]:.0f} % off what was predicted.',
         [charts.captioned(
-            'Across: predicted of a pool after a move, ms; up: what its '
-            'tenants saw in the hours after it. On the dashed line both are '
+            'Across: latency predicted of a pool after a move, ms; up: '
+            'measured in the hours after it. On the dashed line both are '
             'equal.', charts.picture(
                 f'{len(found)} pools after moves: predicted across, achieved '
                 'up', deep + 22, *drawn, axis))])
@@ -388,4 +388,4 @@ def _points(entry: Entry, short: Mapping[str, str],
             name = names.get(facts['volume'], wording.name(facts['volume']))
             yield foretold, seen, (
                 f'{pool} after the move of {name}: {wording.ms(foretold)} ms '
-                f'predicted, {wording.ms(seen)} ms seen')
+                f'predicted, {wording.ms(seen)} ms measured')

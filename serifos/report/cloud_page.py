@@ -50,7 +50,7 @@ class Facts:
     :param mode: what is done about a plan, a sentence
     :param last: what became of the last plan, sentences
     :param age_s: of the observation; None where it does not say
-    :param stale_s: from which on that is told
+    :param stale_s: from which on it is old
     :param at: seconds of the epoch
     :param doing: what the balancer does, after the other sections
     """
@@ -105,7 +105,7 @@ def render(facts: Facts) -> str:
 
 def _why(facts: Facts, short: Mapping[str, str]) -> list[page.Section]:
     return [page.Section(
-        f'Why {short[name]} shows what it shows', ' '.join(
+        f'Latency of {short[name]}, explained', ' '.join(
             explanation.paragraphs(facts.seen, name, its.heat, its.parts)),
         tables=[explanation.volumes(facts.seen, name, its.parts, _VOLUMES)]
         if its.parts else [])
@@ -144,7 +144,7 @@ def _slow(seen: Outlook, short: Mapping[str, str]) -> str:
         return 'Nothing is known of it: no pool has a model.'
     said = plan_sentences.trouble(seen)
     hot = [each for each in planned if each.before.hot] or planned[:1]
-    shows = wording.several([f'{short[each.pool.name]} shows '
+    shows = wording.several([f'{short[each.pool.name]} with '
                              f'{wording.ms(each.before.latency_us)} ms'
                              for each in hot], _NAMED)
     return (f'Yes, {said}: {shows}.' if said else

@@ -46,7 +46,7 @@ _HEAT = {hot_by.BUSY: ('its device is busy for', '%',
 
 def pool(seen: Outlook, name: str, heat: Heat | None,
          parts: Sequence[Part]) -> str:
-    """A pool: what it shows, because of whom, and what can be done.
+    """A pool: its latency, because of which volumes, and what can be done.
 
     :param seen: the plan of now
     :param parts: its active volumes, the heaviest first
@@ -56,7 +56,7 @@ def pool(seen: Outlook, name: str, heat: Heat | None,
 
 def paragraphs(seen: Outlook, name: str, heat: Heat | None,
                parts: Sequence[Part]) -> Iterator[str]:
-    """What a pool shows, what is planned, and because of whom.
+    """Latency of a pool, what is planned, and because of which volumes.
 
     The parameters are those of :func:`pool`.
     """
@@ -71,33 +71,33 @@ def paragraphs(seen: Outlook, name: str, heat: Heat | None,
 
 
 def blame(parts: Sequence[Part], seen: Outlook) -> str | None:
-    """Which volume makes most of what a pool shows.
+    """Volume that adds most to the latency of a pool.
 
     :param parts: as of :func:`pool`
     """
     if not parts or parts[0].without_us is None:
         return None
     return (f'Without {wording.volume(parts[0].volume, seen.shared_names)} it '
-            f'would show {wording.ms(parts[0].without_us)} ms; no other '
-            'volume makes more of it.')
+            f'would have {wording.ms(parts[0].without_us)} ms; no other '
+            'volume adds more.')
 
 
 def volumes(seen: Outlook, name: str, parts: Sequence[Part],
             most: int = _VOLUMES) -> table.Table:
-    """The volumes that have most to do with what a pool shows."""
+    """Volumes that add most to the latency of a pool."""
     short = wording.pools(each.pool.name for each in seen.pools)
     its = next(each for each in seen.pools if each.pool.name == name)
     goes = {move.volume: move.target for move in seen.plan.moves}
     shown = parts[:most]
     return table.Table(
         ('volume', 'load', *('busy, %',) * (seen.hot_by == hot_by.BUSY),
-         'outstanding', 'IOPS', 'KiB', 'write', 'sees, ms',
+         'outstanding', 'IOPS', 'KiB', 'write', 'ms',
          'without it, ms', 'could go to, ms', 'what is done'),
         [_row(part, its, short, goes, seen.shared_names)
          for part in shown], textwrap.fill(
             'Its active volumes, those first without which it would be '
-            'fastest. load: their share of its outstanding I/Os; could go '
-            'to: the best pool, now and with the volume'
+            'fastest. load: their share of its outstanding I/Os; ms: '
+            'measured; could go to: the best pool, now and with the volume'
             + '; !: would exceed the SLO of its type, as predicted'
             * any(part.late for part in shown) + '.', wording.WIDTH))
 
@@ -113,37 +113,35 @@ def _pool(seen: Outlook, name: str, heat: Heat | None,
     if len(parts) > _VOLUMES:
         yield f'and {wording.count(len(parts) - _VOLUMES, "other volume")}'
     yield ''
-    yield ('serifos-balancer explain VOLUME says more of one, and of every '
-           'pool.')
+    yield 'For one volume and every pool: serifos-balancer explain VOLUME.'
 
 
 def _shown(its: PoolOutlook, name: str, heat: Heat | None,
            seen: Outlook) -> Iterator[str]:
-    """What the pool shows, by its model and as measured."""
+    """Predicted and measured latency of the pool."""
     measured = '' if its.seen_us is None else (
-        f'its tenants see {wording.ms(its.seen_us)} ms, as measured')
+        f'measured latency {wording.ms(its.seen_us)} ms')
     if not its.planned:
         yield (f'{name} has no usable model: nothing is predicted of it, and '
                f'no volume leaves it or comes to it{"; " * bool(measured)}'
                f'{measured}.')
     else:
-        yield (f'{name} shows {wording.ms(its.before.latency_us)} ms, as '
-               f'predicted{_interval(its)}{"; " * bool(measured)}'
-               f'{measured}.')
+        yield (f'{name}: predicted latency '
+               f'{wording.ms(its.before.latency_us)} ms{_interval(its)}'
+               f'{"; " * bool(measured)}{measured}.')
     if its.pool.state != 'up':
         yield f'It is {its.pool.state}.'
     if its.pool.drifting is not None:
         yield its.pool.drift_sentence
     if heat is not None:
-        hot = 1 + heat.hot_ratio
         before, unit, after = _HEAT[seen.hot_by]
         figure, level = (wording.figure(each, seen.hot_by)
                          for each in (heat.figure_us, heat.level_us))
         yield (f'It is {"" if its.before.hot else "not "}hot: '
                f'{before} {figure} {unit}{after} '
                f'{heat.figure_us / heat.level_us:.3g} times the mean of '
-               f'the pools where its volumes may live, {level} {unit}; hot '
-               f'is over {hot:.3g} times.')
+               f'the pools where its volumes may live, {level} {unit}; '
+               f'hot: more than {100 * heat.hot_ratio:.3g} % above it.')
 
 
 def _interval(its: PoolOutlook) -> str:
@@ -219,7 +217,7 @@ def _what(part: Part, goal: Goal | None, to: str | None,
 
 
 def volume(seen: Outlook, part: Part) -> str:
-    """A volume: what its pool shows without it, and where it could go.
+    """A volume: latency of its pool without it, and where it could go.
 
     :param seen: the plan of now
     """
@@ -238,7 +236,7 @@ def _volume(seen: Outlook, part: Part) -> Iterator[str]:
         return
     yield ''
     yield table.as_text(table.Table(
-        ('pool', 'now, ms', 'with it', 'what stops it', 'what changes that'),
+        ('pool', 'now, ms', 'with it', 'what stops it', 'to change this'),
         [(short[goal.pool], wording.ms(goal.was_us), wording.ms(goal.then_us),
           *_stops(goal)) for goal in shown],
         'Where it could go by itself: pools that may take it first, of these '
@@ -276,12 +274,12 @@ def _doing(part: Part, home: str) -> Iterator[str]:
                f'{doing.block_kib:.4g} KiB'
                + ('' if doing.iops is None else f', {doing.iops:,.4g} IOPS')
                + ('' if doing.latency_us is None else
-                  f'; it sees {wording.ms(doing.latency_us)} ms, as measured')
+                  f'; measured latency {wording.ms(doing.latency_us)} ms')
                + '.')
     slo_us = part.volume.max_latency_us
     if slo_us is not None:
-        yield (f'The SLO of its type is {wording.ms(slo_us)} ms, which is '
-               f'{"not " * part.late}kept, as predicted.')
+        yield (f'The SLO of its type is {wording.ms(slo_us)} ms, '
+               f'predicted to be {"violated" if part.late else "met"}.')
 
 
 def _staying(part: Part, seen: Outlook, short: Mapping[str, str],
@@ -290,7 +288,7 @@ def _staying(part: Part, seen: Outlook, short: Mapping[str, str],
                 if each.pool.name == part.volume.pool), None)
     if its is not None and its.planned and part.without_us is not None:
         yield (
-            f'Without it {home} would show {wording.ms(part.without_us)} ms '
+            f'Without it {home} would have {wording.ms(part.without_us)} ms '
             f'instead of {wording.ms(its.before.latency_us)}.')
     move = next((move for move in seen.plan.moves
                  if move.volume == part.volume.id), None)

@@ -115,14 +115,14 @@ def _nothing(seen: Outlook, short: Mapping[str, str]) -> str:
     planned = [each for each in seen.pools if each.planned]
     if not planned:
         return 'Nothing can be planned: no pool has a model.'
-    slowest = (f'{short[planned[0].pool.name]}, shows '
-               f'{wording.ms(planned[0].before.latency_us)} ms')
+    slowest = (f'The slowest pool is {short[planned[0].pool.name]} with '
+               f'{wording.ms(planned[0].before.latency_us)} ms.')
     why = trouble(seen)
     if not why:
         return ('Nothing has to be moved: no pool is hot and no SLO is '
-                f'violated. The slowest pool, {slowest}.')
-    return (f'Nothing can be moved, though {why}: the slowest '
-            f'pool, {slowest}. What holds it is listed below.')
+                f'violated. {slowest}')
+    return (f'Nothing can be moved, though {why}. {slowest} The reasons are '
+            'listed below.')
 
 
 def trouble(seen: Outlook) -> str:
@@ -171,11 +171,11 @@ def shortcomings(seen: Outlook, short: Mapping[str, str]
         more = (' The same applies to '
                 f'{wording.count(len(unsure) - 1, "other pool")}.'
                 if len(unsure) > 1 else '')
-        yield (f'What {short[each.pool.name]} gains lies within the 90 % '
+        yield (f'The gain of {short[each.pool.name]} lies within the 90 % '
                'interval of its model, '
                f'{wording.ms(each.before.expected.low_us)} to '
                f'{wording.ms(each.before.expected.high_us)} ms now: it may '
-               f'not be seen.{more}')
+               f'be too small to measure.{more}')
     slower = seen.slower
     if slower:
         worst = slower[0]
@@ -191,10 +191,10 @@ def warnings(seen: Outlook, short: Mapping[str, str],
     """The sentences.
 
     :param age_s: of the observation; None where it does not say
-    :param stale_s: from which on that is told
+    :param stale_s: from which on it is old
     """
     if age_s is None:
-        yield 'The observation does not say when it was made.'
+        yield 'The time of the observation is not known.'
     elif age_s > stale_s:
         yield (f'The observation is {copying.duration(age_s)} old; '
                'serifos-balancer observe makes a new one.')

@@ -59,7 +59,7 @@ def _lines(seen: outlook.Outlook, age_s: float | None,
     yield from wording.wrapped(plan_sentences.headline(seen, short))
     yield from wording.wrapped(plan_sentences.basis(seen))
     for title, sentences in (
-            ('But', plan_sentences.shortcomings(seen, short)),
+            ('Trade-off', plan_sentences.shortcomings(seen, short)),
             ('Warning', plan_sentences.warnings(seen, short, age_s, stale_s))):
         for sentence in sentences:
             yield from wording.wrapped(sentence, f'{title}: ')
@@ -103,15 +103,15 @@ def of_pools(seen: outlook.Outlook, shown: Sequence[outlook.PoolOutlook]
         [_pool(each, seen.hot_by) for each in shown],
         textwrap.fill(
             'Pools, the slowest first; volumes: active ones of all. '
-            'Latencies, ms: seen by tenants at present, predicted now with '
-            'its 90 % interval, and predicted after the plan. '
+            'Latencies, ms: seen: measured now; now: predicted, with its '
+            '90 % interval; after: predicted after the plan. '
             + f'{meaning}over {100 * seen.limits.hot_ratio:g} % above the '
             'mean of the pools where its volumes may live'
-            + ', or as its serifos_hot_ratio says' * any(
+            + ', or as its serifos_hot_ratio sets' * any(
                 each.pool.hot_ratio is not None for each in shown)
-            + '; violated: SLOs, as measured; forecast: other SLOs that are '
-            'predicted to be violated; immovable: part of its load that may '
-            'not be moved at all.',
+            + '; violated: SLOs, by measured latency; forecast: other '
+            'SLOs that are predicted to be violated; immovable: part of its '
+            'load that may not be moved at all.',
             wording.WIDTH))
 
 
@@ -184,8 +184,8 @@ def of_moves(seen: outlook.Outlook, short: Mapping[str, str]) -> table.Table:
         textwrap.fill(
             'Moves' + ('' if len(shown) == len(every) else
                        ', those that gain most')
-            + '. copying: what both pools show meanwhile, ms; gain: of the '
-            'pool that is left.', wording.WIDTH))
+            + '. copying: latencies of both pools meanwhile, ms; gain: of '
+            'the source.', wording.WIDTH))
 
 
 def _gain_us(move: Move) -> float:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the figures of a model say, in plain words."""
+"""The verdict on a model and its figures, in plain words."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _lines(model: Model, found: verdict.Verdict) -> Iterator[str]:
     yield from wording.wrapped(' '.join(found.reasons))
     if model.quality.get('why'):
         yield from wording.wrapped(f'{model.quality["why"]}', 'Its kind: ')
-    yield from ('', 'What its figures say:')
+    yield from ('', 'Its figures:')
     for name, value, meaning in figures(model):
         yield from wording.wrapped(f'{value}: {meaning}.', f'  {name:12} ')
     yield from ('', 'What to do next:')
@@ -58,8 +58,8 @@ def figures(model: Model) -> Iterator[tuple[str, str, str]]:
     yield from _errors(quality)
     low, high = model.relative_interval
     yield ('interval', f'{_signed(low)} to {_signed(high)}',
-           'seen from the prediction, nine measurements of ten lie between '
-           'these')
+           'relative to the prediction, nine measurements of ten lie '
+           'between these')
     explained = [value for value in (quality.get('adj_r2') or {}).values()
                  if value is not None]
     if explained:
@@ -86,9 +86,8 @@ def _errors(quality: Mapping[str, object]
                'fit did not see')
     if of_tenants is not None:
         yield ('tenant_mre', verdict.percent(of_tenants),
-               'the same, of what each '
-               'of the workloads on the device sees; SLOs are judged '
-               'by it')
+               'the same, of the latency of each workload on the device; '
+               'SLOs are judged by it')
     by_count = {count: error for count, error in (
         quality.get('mre_by_count') or {}).items() if error is not None}
     if len(by_count) > 1:

@@ -28,7 +28,7 @@ _PREFIX, _SHOWN = 4, 5
 
 
 class Explain(app.Fails, command.Command):
-    """Tell who makes a pool slow, where a volume could go, what stops it.
+    """Explain why a pool is slow, or where a volume could go.
 
     By the last observation, as a plan would be made by it now. Nothing is
     written.

@@ -68,14 +68,14 @@ class History(verb.Verb):
                             help='a volume whose activity is shown; with '
                             '--pools a pool')
         parser.add_argument('--pools', action='store_true',
-                            help='show what pools achieved beside what their '
-                            'models predict')
+                            help='show measured and predicted latencies of '
+                            'pools')
         parser.add_argument('--out', metavar='FILE',
                             help='write what all volumes did to this file, '
                             'compressed where it ends in .gz')
         parser.add_argument('--days', type=float,
-                            help='of what was seen: back from now '
-                            '(default: 1; with --out 7)')
+                            help='days to show, back from now (default: 1; '
+                            'with --out 7)')
         parser.add_argument('--step', type=int, metavar='SECONDS',
                             help='of a slot (default: an hour; five minutes '
                             'for less than a day, and with --out)')
@@ -154,7 +154,7 @@ class History(verb.Verb):
             parsed_args, [pool.document() for pool in its],
             lambda: f'{_pools(its, parsed_args.what)}\n' if its else
             f'Nothing is known of {of} in that time; serifos-balancer run '
-            'keeps how far pools are from their models.\n',
+            'records measured and predicted latencies of pools.\n',
             names=_POOL_COLUMNS)
 
     def past(self) -> history.History:
@@ -194,7 +194,7 @@ def _told(found: history.Series, past: history.History) -> str:
         return _activities(found)
     if isinstance(past, history_store.Store) and not past.until():
         return (f'Nothing is kept yet in {past.database.name}; '
-                'serifos-balancer run keeps what volumes do.')
+                'serifos-balancer run records what volumes do.')
     return f'Nothing is known of volume {found.volumes[0]} in that time.'
 
 
@@ -386,14 +386,15 @@ def _pools(pools: Sequence[_Pool], name: str | None) -> str:
     """
     if name is None:
         return table.as_text(table.Table(
-            ('pool', 'hours', 'shows, ms', 'predicted, ms', 'error',
+            ('pool', 'hours', 'measured, ms', 'predicted, ms', 'error',
              'outside', 'drifts'),
             [pool.row() for pool in pools],
-            'What pools show beside what their models predict; hours outside '
-            'of the interval.'))
+            'Measured and predicted latencies of pools; outside: hours '
+            'outside of the interval.'))
     pool, = pools
     return table.as_text(table.Table(
-        ('hour', 'rounds', 'shows, ms', 'predicted, ms', 'error', 'interval'),
+        ('hour', 'rounds', 'measured, ms', 'predicted, ms', 'error',
+         'interval'),
         [(times.text(hour.begin), hour.rounds, *_figures(hour),
           _OUTSIDE[hour.far] or 'within') for hour in pool.hours],
         f'{pool.name}: {pool.drifting or "it does not drift"}.'))

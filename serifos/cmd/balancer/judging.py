@@ -97,8 +97,8 @@ def judged(conf: cfg.ConfigOpts, cluster: Cluster,
         basis = dataclasses.replace(basis, violated=decide.violated(basis))
     plan, cluster = decide.plan(settings, basis), basis.cluster
     if slots is not None and not plan.window_s:
-        say('SLOs are violated at present, and restored first; the days '
-            'before are planned by once these are kept.')
+        say('SLOs are violated at present, and restored first; plans '
+            'go by the days before once these are met.')
         slots = None
     return Judged(plan, cluster, limits, models, slots)
 

@@ -58,10 +58,10 @@ class Plan(app.Fails, command.Command):
                  '(default: [balancer] hot_ratio)')
         parser.add_argument(
             '--why', metavar='POOL',
-            help='also tell who makes this pool slow, as explain does')
+            help='also explain why this pool is slow, as explain does')
         parser.add_argument(
             '--every-refusal', action='store_true',
-            help='also say why volumes of pools that are not hot stay')
+            help='also list why volumes of pools that are not hot stay')
         verb_options.add_trust(parser)
         parser.add_argument(
             '--active-floor', type=float, metavar='Q',

@@ -161,7 +161,7 @@ def _last_plan(plans: Sequence[of_plans.Standing],
         'Yes.' if made >= asked else 'No.' if not made else 'In part.',
         standing.became(last),
         f'What was achieved: {"; ".join([*found.values()][:_SAID])}.'
-        if found else 'What it achieved is told three hours after a move.'
+        if found else 'What it achieved is reported three hours after a move.'
         if made else ''])
 
 

@@ -71,7 +71,7 @@ class Slo(app.Fails, command.Command):
         settings = adapters.settings(conf)
         if past is None and settings.history_s:
             self.say('Nothing is known of the days before; serifos-balancer '
-                     'run keeps what volumes do.')
+                     'run records what volumes do.')
         shown = _Shown(loads, share, settings)
         found = judged(), None if past is None else judged(slots=past)
         document = shown.document(*found)
@@ -144,7 +144,7 @@ class _Shown:
                  *([us / 1e3 for us in each.seen_us]
                    or [None] * len(self.loads))) for each in found]
         return table.as_text(table.Table(
-            ('pool', 'active', 'outstanding', 'SLO, ms', 'kept up to',
+            ('pool', 'active', 'outstanding', 'SLO, ms', 'met up to',
              *(f'x {load:g}' for load in self.loads)), rows, title))
 
 

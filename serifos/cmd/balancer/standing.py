@@ -170,7 +170,7 @@ def facts(seen: Status, lead: Leader | None
     if seen.failures:
         yield 'failures', f'{seen.failures} in a row'
     if seen.backing_off:
-        yield 'left alone', (
+        yield 'backing off', (
             f'{wording.count(seen.backing_off, "volume")} after '
             'a failure or a refusal')
     if not seen.in_flight:
@@ -191,7 +191,7 @@ def in_flight(seen: Status, cluster: Cluster | None) -> table.Table:
           '–' if each.gib_per_s is None else
           'its counters' if each.measured else 'earlier copies')
          for each in seen.in_flight],
-        'In flight; by: what the rate, and what is left, are told by.')
+        'In flight; by: where the rate and the minutes left come from.')
 
 
 def carried_out_by(seen: Status) -> str:
@@ -205,8 +205,8 @@ def plans(found: Sequence[of_plans.Standing]) -> table.Table:
     return table.Table(
         ('plan', 'created', 'by', 'moves', 'made', 'GiB', 'slowest', 'state',
          'approved by'), [_row(each) for each in found],
-        'Plans, the newest first. slowest: ms that the slowest pool shows, '
-        'now and after.')
+        'Plans, the newest first. slowest: latency of the slowest pool, '
+        'ms.')
 
 
 def _row(each: of_plans.Standing) -> tuple[object, ...]:
@@ -232,7 +232,7 @@ def became(its: of_plans.Standing) -> str:
         + ('' if its.approved_by is None else
            f', approved by {wording.name(its.approved_by)}')
         + f'. {its.made} of {wording.count(len(plan.moves), "move")} made. '
-        'The slowest pool then showed '
+        'The slowest pool then had '
         f'{wording.change(plan.max_us.before, plan.max_us.after)} ms, '
         'the mean over all was '
         f'{wording.change(plan.mean_us.before, plan.mean_us.after)} '

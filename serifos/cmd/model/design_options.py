@@ -241,7 +241,7 @@ def add_conditions(group: argparse._ArgumentGroup) -> None:
         '--schedulers', type=_names, metavar='LIST',
         help='one or two I/O schedulers of the block device below a directory '
         'or file:PATH, such as none,mq-deadline; root sets them for each run, '
-        'and the one of before is put back')
+        'and the previous one is restored')
 
 
 def conditions(args: argparse.Namespace) -> tuple[Condition, ...]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""serifos-model explain: what a model's figures say, and what to do next."""
+"""serifos-model explain: the figures of a model, and what to do next."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from serifos.report import verdict
 
 
 class Explain(app.Fails, command.Command):
-    """Tell whether a model is good enough to plan with, and why."""
+    """Judge whether a model is good enough to plan with, and why."""
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)

@@ -46,8 +46,8 @@ class Refine(app.Fails, show.ShowOne):
             '--observations', metavar='DATASET', help='runs in the order of '
             'time, NAME.jsonl, in place of the history')
         parser.add_argument(
-            '--cluster', metavar='FILE', help='the observation that says '
-            'which volumes are where (default: cluster.json in [serifos] '
+            '--cluster', metavar='FILE', help='the observation of the '
+            'volumes and their pools (default: cluster.json in [serifos] '
             'state_dir)')
         parser.add_argument('--days', type=float, default=7.0,
                             help='of the history, back from now (default: 7)')

@@ -37,7 +37,7 @@ class ExplainTest(case.DirectoryCase):
     def test_who_makes_a_pool_slow_and_what_is_done(self):
         out = self.said('node1')
         first = _words(out)
-        self.assertRegex(first, r'node1 shows 4\.94 ms, as predicted \(')
+        self.assertRegex(first, r'node1: predicted latency 4\.94 ms \(')
         self.assertRegex(first, r'It is hot: its planning figure, 6\.1\d ms, '
                                 r'is \S+ times the mean')
         self.assertIn('3 of its 3 volumes are active; 33 % of its load may '
@@ -45,7 +45,7 @@ class ExplainTest(case.DirectoryCase):
         self.assertIn('1 SLO of its volumes is forecast to be violated.',
                       first)
         self.assertIn('Without a06cef3c-2823-5278-8af0-5e278b902de5 it would '
-                      'show 1.76 ms; no other volume makes more of it.',
+                      'have 1.76 ms; no other volume adds more.',
                       first)
         rows = [line for line in out.split('\n') if ' a plan moves it' in line
                 or ' stays: ' in line]
@@ -153,9 +153,9 @@ class ExplainTest(case.DirectoryCase):
         self.assertIn('db?[1m (a06cef3c-2823-5278-8af0-5e278b902de5) is on '
                       'node1: 60 GiB, type gold, project p1, used by web1.',
                       first)
-        self.assertIn('The SLO of its type is 4 ms, which is not kept, as '
-                      'predicted.', first)
-        self.assertRegex(first, r'Without it node1 would show 1\.76 ms '
+        self.assertIn('The SLO of its type is 4 ms, predicted to be '
+                      'violated.', first)
+        self.assertRegex(first, r'Without it node1 would have 1\.76 ms '
                                 r'instead of 4\.94\. A plan now moves it to '
                                 r'node5\.')
         self.assertIn('node4@ssd#ssd has 1 GiB free, 60 needed', first)

@@ -283,7 +283,7 @@ class HistoryOfPoolsTest(_Case):
         code, out, err = self.history('--pools')
         self.assertEqual((0, ''), (code, err))
         _, header, _, *rows = out.splitlines()
-        for name in ('shows, ms', 'predicted, ms', 'error', 'outside'):
+        for name in ('measured, ms', 'predicted, ms', 'error', 'outside'):
             self.assertIn(name, header)
         self.assertEqual(
             ['a@ssd#ssd', '8', '1', '1', '+0.0', '%', '0', '–'],

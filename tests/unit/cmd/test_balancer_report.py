@@ -63,10 +63,10 @@ class ReportTest(case.DirectoryCase):
             found[question] for question in QUESTIONS)
         said = ' '.join(self.run_verb('plan')[1].split())
         self.assertRegex(slow, r'^Yes, 1 pool is hot and 2 SLOs are forecast '
-                               r'to be violated: node1 shows 4\.94 ms\.$')
+                               r'to be violated: node1 with 4\.94 ms\.$')
         self.assertIn('node1: Without a06cef3c-2823-5278-8af0-5e278b902de5 '
-                      'it would show 1.76 ms; no other volume makes more of '
-                      'it.', whom)
+                      'it would have 1.76 ms; no other volume adds '
+                      'more.', whom)
         self.assertIn(' has 60 GiB, type gold.', whom)
         self.assertIn('from node1 to node5', moved)
         self.assertIn('In mode advise nothing moves until', moved)
@@ -85,7 +85,7 @@ class ReportTest(case.DirectoryCase):
         page = self.page()
         labels = re.findall('<svg role="img" aria-label="(.*?)"', page)
         node1 = next(each for each in labels if each.startswith('node1: '))
-        self.assertRegex(node1, r'^node1: 4\.94 ms now, as predicted; 90 % '
+        self.assertRegex(node1, r'^node1: 4\.94 ms predicted now; 90 % '
                                 r'interval .* to .* ms; .*after the plan; '
                                 r'it is hot; 1 forecast SLO violation$')
         moves = next(each for each in labels if each.startswith('Moves: '))
@@ -114,7 +114,7 @@ class ReportTest(case.DirectoryCase):
                    size_gib=move['size_gib'], predicted_target_us=3000.0)
         self.entry(8000, 'outcome', **facts, result='success', reason='',
                    seconds=1000.0)
-        self.assertIn('is told three hours after a move',
+        self.assertIn('is reported three hours after a move',
                       self.answers()['Did the last plan work?'])
         self.entry(600, 'achieved', **facts, hours=3,
                    predicted_target_us=3000.0, target_us=3300.0)
@@ -170,7 +170,7 @@ class ReportTest(case.DirectoryCase):
                   in plan['latency_us'].items()}
         self.assertNotEqual(slowest, max(before, key=before.get))
         self.assertRegex(self.answers(str(path))['Is anything slow?'],
-                         rf'shows {now[slowest]:.3g} ms')
+                         rf'with {now[slowest]:.3g} ms')
 
     def test_the_last_day_of_pools(self):
         kept = pool_errors.PoolErrors(connection.Database(
@@ -180,7 +180,7 @@ class ReportTest(case.DirectoryCase):
             kept.note({'node1@ssd#ssd': Check.of(
                 5000 + hour, 6000, (-0.2, 0.3))}, self.now - 3600 * hour)
         page = self.page()
-        self.assertIn('aria-label="node1, hour by hour: 5 ms seen in the '
+        self.assertIn('aria-label="node1, hour by hour: 5 ms measured in the '
                       'last hour that is known, 6 ms predicted"', page)
         self.assertEqual(3, page.count(' ms predicted</title>'))
 
@@ -206,7 +206,7 @@ class ReportTest(case.DirectoryCase):
         code, out, err = command.balance(
             '--config-file', self.file, 'report', '--cluster', cluster)
         self.assertEqual(0, code, err)
-        self.assertIn('Nothing is known of it; serifos-balancer run keeps',
+        self.assertIn('Nothing is known of it; serifos-balancer run records',
                       out)
         self.assertFalse(self.state.exists())
 
@@ -244,7 +244,7 @@ class ReportTest(case.DirectoryCase):
         page = self.page()
         self.assertIn('1,006 pools, the slowest first; 11 of them are drawn',
                       words(page)[:4000])
-        self.assertEqual(11, page.count(' ms now, as predicted; 90 % '))
+        self.assertEqual(11, page.count(' ms predicted now; 90 % '))
         self.assertTrue(len(page) < 1_000_000, len(page))
 
     @ddt.data(('--cluster', '/nowhere'), ('--models', '/nowhere'),

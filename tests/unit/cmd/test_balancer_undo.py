@@ -82,7 +82,7 @@ class UndoTest(Case):
         gib = sum(move.size_gib for move in made)
         self.assertIn(f'{gib:,.6g} GiB copied in about', ' '.join(
             out.split()))
-        for part in 'Pools, the slowest first', 'Moves', 'But: ':
+        for part in 'Pools, the slowest first', 'Moves', 'Trade-off: ':
             self.assertIn(part, out)
         self.assertIn(f'serifos-balancer apply {plan.id}', err)
         self.assertIn(f'serifos-balancer approve {plan.id}', err)

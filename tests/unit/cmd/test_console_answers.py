@@ -95,7 +95,7 @@ class ConsoleTest(case.DirectoryCase):
 
         # Because of whom?
         why = self.say('explain', short(slow))
-        whom, = re.findall(r'Without (\S+) it\s+would show', why)
+        whom, = re.findall(r'Without (\S+) it\s+would have', why)
         self.assertEqual(slow, {each['name']: each['pool']
                                 for each in cloud['volumes']}[whom])
         self.assertEqual(whom, rows(why, 'volume')[0][0].split()[0])
