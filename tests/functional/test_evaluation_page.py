@@ -18,7 +18,7 @@ NEAR = 1.5
 """Percent points, tenths of a move, percent of the GiB: another processor
 rounds sums differently, by which a move of a case or two may be another."""
 
-SSD = ROOT / 'serifos/lab/sim/tails/ssd.jsonl'
+SSD = ROOT / 'serifos/lab/sim/ssd.jsonl'
 
 
 def tables():

@@ -65,7 +65,6 @@ class Calibrate(app.Fails, lister.Lister):
     def take_action(self, parsed_args: argparse.Namespace) -> Any:
         from serifos.lab.calibrate import calibrate
         from serifos.lab.calibrate import calibrate_page as calibrate_report
-        from serifos.lab.calibrate import grouped
         from serifos.lab.calibrate import scenarios
         from serifos.model import parameter
         from serifos.report import measured as measured_at
@@ -90,7 +89,7 @@ class Calibrate(app.Fails, lister.Lister):
         if shapes:
             rows.append(scenarios.in_order(measured, model.parameters, shapes,
                                            args.seed))
-        groups = grouped.rows(measured, model.parameters)
+        groups = scenarios.grouped(measured, model.parameters)
         documents.write_model(out, model)
         said = [*model.predictor.lines(), *(
             (f'p1 of {label}', its.words)

@@ -11,7 +11,6 @@ from collections.abc import Iterable
 from collections.abc import Sequence
 import itertools
 
-from serifos.lab.calibrate import grouped
 from serifos.lab.calibrate import scenarios
 from serifos.model.model import Model
 from serifos.model.queueing import predict as queueing
@@ -56,12 +55,12 @@ def page_of(model: Model, rows: Sequence[scenarios.Scenario],
                 'that it was fitted to. A box is the middle half of the '
                 'runs, its whiskers are 5 and 95 %.', [charts.boxes(
                     [charts.Boxes(label, {
-                        row.reach.removesuffix(grouped.KIB): _errors(
+                        row.reach.removesuffix(scenarios.KIB): _errors(
                             itertools.chain(*row.pairs.values()))
                         for row in groups if row.name == name})
                      for name, label in (
-                         (grouped.CLIENTS, 'by clients'),
-                         (grouped.SIZES, 'by mean size of a request, KiB'))],
+                         (scenarios.CLIENTS, 'by clients'),
+                         (scenarios.SIZES, 'by mean size of a request, KiB'))],
                     sharey=True, ylabel='error, %')],
                 tables=[_table(groups, columns)]),
             page.Section(

@@ -37,6 +37,12 @@ _SHAPES = (0.2, 1e3)
 _SIMULATED = 30
 _REQUESTS = 4000
 
+CLIENTS, SIZES = 'calibration, by clients', 'calibration, by request size'
+KIB = ' KiB'
+
+_GROUPS = 5
+"""The paper has five sizes of a request."""
+
 
 @dataclasses.dataclass(frozen=True)
 class Scenario:
@@ -220,3 +226,43 @@ def row(measured: calibrate.FileSetRuns, name: str, reach: str,
                 pair)
     return Scenario(name, reach, len(test), pairs, quality.mre(y, others),
                     parts)
+
+
+def grouped(measured: calibrate.FileSetRuns, parameters: Mapping[str, Any]
+            ) -> list[Scenario]:
+    """The errors on the runs of a calibration by clients and by size.
+
+    Figures 5 and 7 of [1]_.
+
+    :param parameters: the network that was fitted to all of the runs
+    """
+    every = np.arange(len(measured.data.y))
+    found = measured.predictions(parameters, every)
+    others = held_out.refit('outstanding', measured.data, {})(every, every)
+    return [
+        row(measured, name, f'{_span(x[its])}{unit}', its, found[its],
+            others[its])
+        for name, x, unit in ((CLIENTS, measured.clients, ''),
+                              (SIZES, measured.request_kib, KIB))
+        for its in groups(x)]
+
+
+def groups(x: calibrate.Floats) -> list[calibrate.Ints]:
+    """The indices of the runs of each group, least x first.
+
+    Five groups of about as many runs, or one for each value where there are
+    no more than five. Runs of one value are never apart.
+
+    :param x: float[n]
+    """
+    ends = np.unique(x)
+    if len(ends) > _GROUPS:
+        ends = np.unique(np.quantile(
+            x, np.arange(1, _GROUPS + 1) / _GROUPS, method='inverted_cdf'))
+    group = np.searchsorted(ends, x)
+    return [np.flatnonzero(group == i) for i in range(len(ends))]
+
+
+def _span(x: calibrate.Floats) -> str:
+    low, high = f'{x.min():.3g}', f'{x.max():.3g}'
+    return low if low == high else f'{low} to {high}'

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The balancer on a cloud, round by round: noisy rates, drifted devices.
+"""Rounds of the balancer with noisy rates or drifted devices.
 
 The workloads stay as they are; each round observes every rate with an error
 of its own. What moves then, once the cloud is balanced, moves for noise.

@@ -23,7 +23,7 @@ from serifos.facts.workload import Workload
 from serifos.lab.sim import device
 from serifos.lab.sim import devices
 from serifos.lab.sim import ssd as ssds
-from serifos.lab.sim.tails import ratios
+from serifos.lab.sim.tails import Tails
 
 _MEASURED, _OBSERVED = 0, 1
 _RUN_S = 60.0
@@ -42,7 +42,7 @@ class SimulatedCloud:
 
     def __init__(self, testbed: devices.Testbed, seed: Sequence[int],
                  ios: int = device.IOS,
-                 tails: ratios.Tails | None = None) -> None:
+                 tails: Tails | None = None) -> None:
         self._ssds: dict[str, ssds.Ssd] = {}
         pools = []
         for ssd, (number, gib) in testbed.hosts.items():

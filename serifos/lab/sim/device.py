@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measurement of workloads on a simulated device.
+"""Measure workloads on a simulated device.
 
 A request passes one of many dies (its fixed cost, its program time, noise),
 then a channel in order (its bytes). Beside that a device may have
@@ -14,7 +14,7 @@ then a channel in order (its bytes). Beside that a device may have
   on that die wait;
 - a cache with a share of the data that is read: hits need no die.
 
-A :class:`.nand.Nand` is simulated page by page: :mod:`.nand.events`.
+A :class:`.nand.Nand` is simulated page by page: :mod:`.nand`.
 
 No kind of model has this form.
 """
@@ -33,10 +33,9 @@ from serifos.facts.dataset import Sample
 from serifos.facts import distribution
 from serifos.facts.workload import Workload
 from serifos.lab.sim import events
-from serifos.lab.sim.nand import events as flash_events
-from serifos.lab.sim.nand import nand
+from serifos.lab.sim import nand
 from serifos.lab.sim import ssd as ssds
-from serifos.lab.sim.tails import ratios
+from serifos.lab.sim.tails import Tails
 
 _UNTIL_FULL = 4  # part of the requests in which buffers fill
 
@@ -60,7 +59,7 @@ class SimulatedDevice:
     rng: np.random.Generator
     ios: int = IOS
     erratic: bool = False
-    tails: ratios.Tails | None = None
+    tails: Tails | None = None
 
     def measure(self, workloads: Sequence[Workload],
                 runtime_s: float) -> Sample:
@@ -76,7 +75,7 @@ class SimulatedDevice:
         flash = isinstance(self.ssd, nand.Nand)
         sample = _sample(workloads, *events.run(
             functools.partial(
-                flash_events.requests if flash else events.requests,
+                nand.requests if flash else events.requests,
                 self.ssd, workloads, self.rng, self.erratic),
             workloads, runtime_s, self.ios,
             self.ios // _UNTIL_FULL if flash else 0))

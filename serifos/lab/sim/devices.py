@@ -40,8 +40,7 @@ import numpy as np
 
 from serifos.design import design
 from serifos.design import random_tests
-from serifos.lab.sim.nand import nand
-from serifos.lab.sim import parameters
+from serifos.lab.sim import nand
 from serifos.lab.sim import ssd as ssds
 
 _RUN_CV = 0.03  # of the same run made again on one machine
@@ -100,7 +99,7 @@ def drawn(rng: np.random.Generator) -> ssds.Ssd:
     From an aged SATA drive of 300 MB/s to an NVMe drive of 4 GB/s; each
     feature is there or not, with a strength of its own.
     """
-    between = functools.partial(parameters.between, rng)
+    between = functools.partial(ssds.between, rng)
     kib_us = between(0.25, 3.3)  # of all channels together
     channels = int(rng.choice([1, 1, 2, 4, 8]))
     dies = channels * int(rng.choice([8, 16, 32]))
@@ -156,7 +155,7 @@ def _drawn(name: str, seed: int) -> Testbed:
 
 def _serial(name: str, seed: int) -> Testbed:
     rng = np.random.default_rng([77, seed])
-    between = functools.partial(parameters.between, rng)
+    between = functools.partial(ssds.between, rng)
     thread = {'thread_us': between(20, 60),
               'thread_us_per_kib': between(0.2, 1)}
     return Testbed(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""serifos-sim evaluate: the paper's evaluation on simulated devices."""
+"""serifos-sim evaluate: repeat the paper's evaluation, simulated."""
 
 from __future__ import annotations
 
@@ -72,8 +72,7 @@ class Evaluate(app.Fails, command.Command):
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         # The models' statsmodels and scipy take a second to import.
         from serifos.lab.sim import evaluation
-        from serifos.lab.sim import sim_page
-        from serifos.lab.sim import sim_tables
+        from serifos.lab.sim import evaluation_page
         began, args = time.monotonic(), parsed_args
         out = runner.directory(args.out)
         standard = evaluation.EvaluationSettings()
@@ -87,11 +86,11 @@ class Evaluate(app.Fails, command.Command):
             found = evaluation.run(settings, processes.map)
         if out is not None:
             documents.write_json(out / 'evaluation.json', found.to_json())
-            atomic.replace(out / 'evaluation.html', sim_page.page_of(
+            atomic.replace(out / 'evaluation.html', evaluation_page.page_of(
                 found, _again(args)))
         output.show(
             args, found.brief(), lambda: '\n\n'.join(
-                map(table.as_text, sim_tables.every(found))) + '\n')
+                map(table.as_text, evaluation_page.every(found))) + '\n')
         runner.took(began, out and out / 'evaluation.html')
 
 

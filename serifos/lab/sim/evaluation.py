@@ -11,6 +11,9 @@ import dataclasses
 import statistics
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from serifos.balancer import planning
 from serifos.facts import bounds
 from serifos.facts.dataset import Sample
@@ -21,18 +24,25 @@ from serifos.lab.sim import paper
 from serifos.lab.sim import runner
 from serifos.lab.sim import scenario
 from serifos.lab.sim import ssd as ssds
-from serifos.lab.sim import summary
 from serifos.lab.sim import table6
-from serifos.lab.sim.tails import ratios
+from serifos.lab.sim import tails
+from serifos.lab.sim.tails import Tails
 from serifos.model.model import Model
 
 EVALUATION_SCHEMA = 'serifos-evaluation/1'
+
+Outcomes = Sequence[scenario.PlannerResult]
+
+WORSE_BY = 0.01
+"""A case is worse than Cinder's placement where its worst host's latency,
+or the variance over its hosts, rose by more than this fraction."""
 
 _MOST_CASES = 10_000
 _NOISY_CASES = 10
 _HOLDS = (1, 3)
 _DRIFT_ROUNDS = 5
 _MOST_TESTS = 10_000
+_SLO_SHARE = 99  # percent
 
 
 @dataclasses.dataclass(frozen=True)
@@ -110,11 +120,11 @@ class Evaluation:
         base = self.of(testbed, scenario.CAPACITY, '')
         return [{
             'testbed': testbed, 'planner': planner, 'kind': kind,
-            'reduction': summary.reductions(base, outcomes),
-            'cases_worse': summary.worse(base, outcomes),
-            'tenants_worse': summary.worse_tenants(base, outcomes),
-            'moves': summary.mean_moves(outcomes),
-            'moved_gib': summary.mean_moved_gib(outcomes)}
+            'reduction': reductions(base, outcomes),
+            'cases_worse': worse(base, outcomes),
+            'tenants_worse': worse_tenants(base, outcomes),
+            'moves': mean_moves(outcomes),
+            'moved_gib': mean_moved_gib(outcomes)}
             for kind in self.settings.kinds for planner in scenario.NAMES
             if (outcomes := self.of(testbed, planner, kind))]
 
@@ -123,7 +133,7 @@ class Evaluation:
         return {
             'schema': EVALUATION_SCHEMA,
             'settings': dataclasses.asdict(self.settings),
-            'before': {name: summary.figures(self.of(
+            'before': {name: figures(self.of(
                 name, scenario.CAPACITY, '')) for name in self.outcomes},
             'balancing': [result for name in self.outcomes
                           for result in self.balanced(name)],
@@ -166,19 +176,19 @@ def run(settings: EvaluationSettings, mapper: runner.Mapper) -> Evaluation:
     """
     beds = [simulated.TESTBEDS[name] for name in settings.testbeds]
     devices = [ssd for bed in beds for ssd in bed.hosts]
-    tails = (ratios.measured() if settings.tails is None
-             else ratios.of_dataset(settings.tails))
-    models = _models(settings, devices, tails, mapper)
+    laid = (tails.measured() if settings.tails is None
+            else tails.of_dataset(settings.tails))
+    models = _models(settings, devices, laid, mapper)
     tests = {
         ssd.name: samples for bed in beds for ssd, samples in _measured(
             f'Testing the models of {bed.name}', [*bed.hosts],
             modeler.Purpose.TEST, modeler.tests(
                 settings.seed, settings.tests, 2 * settings.tests,
-                bed.volumes), settings.seed, tails, mapper)}
+                bed.volumes), settings.seed, laid, mapper)}
     fitted = [ssd for ssd in devices if ssd.name in paper.CONSOLIDATION]
     cases = [scenario.Case(bed, number, settings.seed, {
         kind: {ssd.name: of_kind[ssd.name] for ssd in bed.hosts}
-        for kind, of_kind in _planned_by(models).items()}, tails=tails)
+        for kind, of_kind in _planned_by(models).items()}, tails=laid)
         for bed in beds for number in range(settings.cases)]
     outcomes = iter(list(mapper('Simulating the cases', scenario.run, cases)))
     return Evaluation(
@@ -244,7 +254,7 @@ def _by_key(title: str, function: Callable[[Any], Any],
 
 
 def _models(settings: EvaluationSettings, devices: Sequence[ssds.Ssd],
-            tails: ratios.Tails, mapper: runner.Mapper
+            tails: Tails, mapper: runner.Mapper
             ) -> dict[str, dict[str, Model]]:
     models: dict[str, dict[str, Model]] = {}
     for purpose, kinds in (
@@ -278,7 +288,7 @@ def _built(job: tuple[str, ssds.Ssd, list[Sample], str]) -> Model:
 
 def _measured(title: str, devices: Sequence[ssds.Ssd],
               purpose: modeler.Purpose, runs: Sequence[Any], seed: int,
-              tails: ratios.Tails, mapper: runner.Mapper
+              tails: Tails, mapper: runner.Mapper
               ) -> Iterator[tuple[ssds.Ssd, list[Sample]]]:
     """The samples of each device from the same runs."""
     jobs = [job for ssd in devices
@@ -291,3 +301,94 @@ def _measured(title: str, devices: Sequence[ssds.Ssd],
 
 def _mismatch(ssd: ssds.Ssd) -> dict[str, float]:
     return table6.mismatch(ssd, ssd.name)
+
+
+def _hosts(outcomes: Outcomes, name: str) -> npt.NDArray[np.float64]:
+    """float[cases, hosts]."""
+    return np.array([[getattr(host, name) for host in outcome.hosts]
+                     for outcome in outcomes])
+
+
+def _tenants(outcomes: Outcomes) -> list[float]:
+    """µs that each workload saw, case by case."""
+    return [workload.latency_us for outcome in outcomes
+            for workload in outcome.workloads if workload.latency_us]
+
+
+def _slowest(outcome: scenario.PlannerResult) -> float:
+    """µs that the slowest workload of a case saw."""
+    return max(_tenants([outcome]), default=0.0)
+
+
+def _variance(name: str) -> Callable[[Outcomes], float]:
+    return lambda outcomes: float(np.mean(
+        _hosts(outcomes, name).var(axis=1)))
+
+
+def _slo(name: str) -> Callable[[Outcomes], float]:
+    return lambda outcomes: float(np.percentile(
+        [getattr(workload, name) for outcome in outcomes
+         for workload in outcome.workloads], _SLO_SHARE))
+
+
+FIGURES: Mapping[str, Callable[[Outcomes], float]] = {
+    'variance_us2': _variance('latency_us'),
+    'max_us': lambda outcomes: float(_hosts(outcomes, 'latency_us').max()),
+    'mean_max_us': lambda outcomes: float(np.mean(
+        _hosts(outcomes, 'latency_us').max(axis=1))),
+    'mean_us': lambda outcomes: float(np.mean(
+        _hosts(outcomes, 'latency_us'))),
+    'p99_read_variance_us2': _variance('read_p99_us'),
+    'p99_write_variance_us2': _variance('write_p99_us'),
+    'tenants_us': lambda outcomes: float(np.exp(np.mean(np.log(
+        _tenants(outcomes))))),
+    'worst_tenant_us': lambda outcomes: float(np.mean([
+        _slowest(outcome) for outcome in outcomes])),
+    'slo_us': _slo('latency_us'),
+    'slo_read_us': _slo('read_p99_us'),
+    'slo_write_us': _slo('write_p99_us'),
+}
+"""Figures that balancing should lower. Variances are over the hosts of a
+case, their mean over the cases; ``max_us`` is the worst host of all cases,
+``mean_max_us`` the mean of each case's worst; ``mean_us`` is over all hosts.
+``tenants_us`` is the geometric mean over all workloads, the same ones before
+and after, so that nobody dilutes it; ``worst_tenant_us`` the mean of each
+case's slowest workload.
+An SLO is what 99 % of all workloads stay below: by their mean latency, by
+their 99th percentile of reads, of writes."""
+
+
+def figures(outcomes: Outcomes) -> dict[str, float]:
+    """Every figure of :data:`FIGURES`, by name."""
+    return {name: figure(outcomes) for name, figure in FIGURES.items()}
+
+
+def reductions(before: Outcomes, after: Outcomes) -> dict[str, float]:
+    """The fraction by which each figure fell; negative where it rose."""
+    was, now = figures(before), figures(after)
+    return {name: 1 - now[name] / was[name] for name in FIGURES}
+
+
+def worse(before: Outcomes, after: Outcomes) -> int:
+    """The number of cases that are worse than Cinder's placement."""
+    was, now = (_hosts(outcomes, 'latency_us')
+                for outcomes in (before, after))
+    limit = 1 + WORSE_BY
+    return int(np.sum((now.max(axis=1) > limit * was.max(axis=1))
+                      | (now.var(axis=1) > limit * was.var(axis=1))))
+
+
+def worse_tenants(before: Outcomes, after: Outcomes) -> int:
+    """The number of cases whose slowest workload became slower."""
+    return sum(_slowest(then) > (1 + WORSE_BY) * _slowest(was)
+               for was, then in zip(before, after))
+
+
+def mean_moves(outcomes: Outcomes) -> float:
+    """Migrations of a case, the mean."""
+    return float(np.mean([outcome.moves for outcome in outcomes]))
+
+
+def mean_moved_gib(outcomes: Outcomes) -> float:
+    """GiB that the migrations of a case copy, the mean."""
+    return float(np.mean([outcome.moved_gib for outcome in outcomes]))

@@ -17,15 +17,11 @@ import heapq
 import itertools
 import math
 from typing import Any
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from serifos.facts.workload import Workload
-
-if TYPE_CHECKING:
-    from serifos.lab.sim.nand import nand
-    from serifos.lab.sim import ssd as ssds
+from serifos.lab.sim.ssd import Ssd
 
 Done = tuple[int, bool, float]
 """A finished request: its workload, whether it wrote, its latency in µs."""
@@ -69,14 +65,16 @@ def run(requests: Requests, workloads: Sequence[Workload],
 class Threads:
     """The host's threads, each of which serves one volume's requests in turn.
 
+    :param us: the thread's time for a request
+    :param us_per_kib: and for each KiB of it
+
     ``costs_us`` is what a request of each workload takes there; where it is
     0, requests do not wait for the thread.
     """
 
-    def __init__(self, device: ssds.Ssd | nand.Nand,
+    def __init__(self, us: float, us_per_kib: float,
                  workloads: Sequence[Workload]) -> None:
-        self.costs_us = [device.thread_us + device.thread_us_per_kib
-                         * w.block_kib for w in workloads]
+        self.costs_us = [us + us_per_kib * w.block_kib for w in workloads]
         self._free = [0.0] * len(workloads)
 
     def served(self, now: float, who: int) -> float:
@@ -85,7 +83,7 @@ class Threads:
         return self._free[who]
 
 
-def requests(ssd: ssds.Ssd, workloads: Sequence[Workload],
+def requests(ssd: Ssd, workloads: Sequence[Workload],
              rng: np.random.Generator, erratic: bool,
              queued: Sequence[int]) -> Iterator[tuple[float, Done]]:
     """The requests of a device, as :data:`Requests` says."""
@@ -106,7 +104,7 @@ def requests(ssd: ssds.Ssd, workloads: Sequence[Workload],
     cache_us, gc_us = ssd.cache_us * pace, ssd.gc_us * pace
     room = ssd.buffer_kib * ssd.drain_us_per_kib * pace
     fast = ssd.fast_kib * ssd.fold_us_per_kib * pace
-    threads = Threads(ssd, workloads)
+    threads = Threads(ssd.thread_us, ssd.thread_us_per_kib, workloads)
     # A channel is first in, first out, so requests are issued in order
     # where nobody thinks; a heap keeps those that do in order, too, and
     # those that their volume's thread has served at the time given last.
@@ -171,7 +169,7 @@ def requests(ssd: ssds.Ssd, workloads: Sequence[Workload],
         yield last, (who, write, end - issued)
 
 
-def _on_die(ssd: ssds.Ssd, w: Workload,
+def _on_die(ssd: Ssd, w: Workload,
             pace: float) -> tuple[float, float]:
     """µs of a read, of a write."""
     x = w.random_pct / 100
@@ -180,7 +178,7 @@ def _on_die(ssd: ssds.Ssd, w: Workload,
         ssd.write_us * fixed + ssd.program_us_per_kib * w.block_kib))
 
 
-def _on_channels(ssd: ssds.Ssd, w: Workload, pace: float
+def _on_channels(ssd: Ssd, w: Workload, pace: float
                  ) -> tuple[tuple[float, float], list[tuple[int, ...]]]:
     """µs on each channel, read and write; its channels, by the first."""
     pieces = min(ssd.channels, math.ceil(
@@ -191,14 +189,14 @@ def _on_channels(ssd: ssds.Ssd, w: Workload, pace: float
              for first in range(ssd.channels)])
 
 
-def _hits(ssd: ssds.Ssd, w: Workload, count: int) -> float:
+def _hits(ssd: Ssd, w: Workload, count: int) -> float:
     """The share of a workload's reads that are cache hits."""
     x = w.random_pct / 100
     return (x * min(1.0, ssd.cache_share / count)
             + (1 - x) * ssd.readahead)
 
 
-def _chance(ssd: ssds.Ssd, rng: np.random.Generator
+def _chance(ssd: Ssd, rng: np.random.Generator
             ) -> Iterator[tuple[float, int, float]]:
     """For each request: a number that decides its kind, die, noise."""
     while True:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Building and testing models of simulated devices.
+"""Build and test models of simulated devices.
 
 Models are fitted only to runs, as those of a real device are. Each run has
 a random seed of its own, so that results depend neither on the order of the
@@ -27,7 +27,7 @@ from serifos.facts.dataset import Sample
 from serifos.facts.workload import Workload
 from serifos.lab.sim.device import SimulatedDevice
 from serifos.lab.sim import ssd as ssds
-from serifos.lab.sim.tails import ratios
+from serifos.lab.sim.tails import Tails
 from serifos.model import fit
 from serifos.model.model import Model
 
@@ -64,7 +64,7 @@ class SimulatedRuns:
     first: int
     runs: tuple[design.Run, ...]
     ios: int
-    tails: ratios.Tails | None = None
+    tails: Tails | None = None
 
 
 def measure(job: SimulatedRuns) -> list[Sample]:
@@ -77,7 +77,7 @@ def measure(job: SimulatedRuns) -> list[Sample]:
 
 def jobs(ssd: ssds.Ssd, purpose: Purpose, runs: Sequence[design.Run],
          seed: int, ios: int = _BUILD_IOS, size: int = 100,
-         tails: ratios.Tails | None = None) -> list[SimulatedRuns]:
+         tails: Tails | None = None) -> list[SimulatedRuns]:
     """Runs in pieces of at most ``size``."""
     return [SimulatedRuns(ssd, purpose, seed, i, tuple(runs[i:i + size]), ios,
                           tails)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Many simulations at once: processes, progress, and the options for them."""
+"""Run many simulations at once, with progress and options."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cases: volumes placed by Cinder's capacity, balanced, measured again.
+"""Cases of volumes that Cinder places and planners balance.
 
 Section 6.2 of the paper: 10 to 16 random workloads (Eq. 17-19), placed one
 after another by available capacity, then balanced by planners that know
@@ -24,13 +24,13 @@ from serifos.facts.cluster import Cluster
 from serifos.facts.cluster import Volume
 from serifos.facts.dataset import Sample
 from serifos.facts.hot_by import LATENCY
+from serifos.facts import workload
 from serifos.lab.sim.cloud import SimulatedCloud
 from serifos.lab.sim import device
 from serifos.lab.sim import devices
 from serifos.lab.sim import modeler
 from serifos.lab.sim import paper
-from serifos.lab.sim import placement
-from serifos.lab.sim.tails import ratios
+from serifos.lab.sim.tails import Tails
 from serifos.model.model import Model
 from serifos.model import pool_models
 from serifos.plan import bfd
@@ -41,6 +41,11 @@ from serifos.plan.predictions import Predictions
 from serifos.plan.problem import Floats
 from serifos.plan.problem import Ints
 from serifos.plan import relieve
+from serifos.scheduler import cluster_reader
+from serifos.scheduler.snapshot import indexed
+from serifos.scheduler.snapshot import predicted
+from serifos.scheduler.snapshot import Snapshot
+from serifos.scheduler.snapshot import View
 
 CAPACITY = 'capacity'
 """The baseline: nothing is moved."""
@@ -123,7 +128,7 @@ class Case:
     seed: int
     models: Mapping[str, Mapping[str, Model]]
     ios: int = device.IOS
-    tails: ratios.Tails | None = None
+    tails: Tails | None = None
 
 
 def run(case: Case) -> list[PlannerResult]:
@@ -177,7 +182,7 @@ def _by_predictions(case: Case, first: Cluster,
     """
     cloud = _cloud(case)
     for volume in first.volumes:
-        pool = placement.place(volume, cloud.cluster, models)
+        pool = place(volume, cloud.cluster, models)
         cloud.create(volume, pool or volume.pool)
     return cloud
 
@@ -220,3 +225,31 @@ def _host(sample: Sample | None) -> Seen:
         return Seen()
     return Seen(*(sample.figure(f.name) or 0.0
                   for f in dataclasses.fields(Seen)))
+
+
+def place(volume: Volume, cluster: Cluster,
+          models: Mapping[str, Model]) -> str | None:
+    """The pool that is predicted to be best for all tenants with it.
+
+    Of those that have room; what it will do is known, as by extra specs of
+    its type. None where no pool fits.
+    """
+    snapshot = _done(indexed(
+        cluster.pools, cluster.volumes, workload.ACTIVE_FLOOR, 0.0))
+    view = _done(predicted(
+        snapshot, models, {}, volume.workload))
+    found = {place.device: prediction.latency_us
+             for place, prediction in view.usual.items() if prediction}
+    return min((pool.name for pool in capacity.fitting(volume, cluster)
+                if pool.device_key in found),
+               key=lambda name: found[cluster.pool(name).device_key],
+               default=None)
+
+
+def _done(steps: cluster_reader.Steps) -> Snapshot | View:
+    """What work in steps comes to in the end."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as done:
+            return done.value

@@ -1,12 +1,39 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The parameters of a simulated SSD."""
+"""Parameters of a simulated SSD."""
 
 from __future__ import annotations
 
 import dataclasses
+import math
+from typing import Any
+
+import numpy as np
 
 from serifos import errors
-from serifos.lab.sim import parameters
+
+
+def refuse_negative(device: Any) -> None:
+    """Refuses what is negative, no number, or not whole where a count is.
+
+    :param device: a dataclass whose first field is its name
+    :raises InputError: of the first such field
+    """
+    for field in dataclasses.fields(device)[1:]:
+        value = getattr(device, field.name)
+        if not (math.isfinite(value) and value >= 0):
+            raise errors.InputError(
+                f'{field.name} of the simulated device {device.name} is '
+                f'{value}; give a number that is not negative.')
+        if field.type == 'int' and value % 1:
+            raise errors.InputError(
+                f'{field.name} of the simulated device {device.name} is '
+                f'{value}; give a whole number.')
+
+
+def between(rng: np.random.Generator, least: float, greatest: float) -> float:
+    """A value drawn log-uniformly."""
+    return float(least * math.exp(
+        rng.uniform(0, math.log(greatest / least))))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -70,7 +97,7 @@ class Ssd:
     thread_us_per_kib: float = 0.0
 
     def __post_init__(self) -> None:
-        parameters.refuse_negative(self)
+        refuse_negative(self)
         if not (self.dies and self.channels and self.bus_read_us_per_kib
                 and self.bus_write_us_per_kib):
             raise errors.InputError(

@@ -17,7 +17,7 @@ from serifos.facts.workload import Workload
 from serifos.files import documents
 from serifos.lab.sim import device
 from serifos.lab.sim import devices
-from serifos.lab.sim.nand import nand
+from serifos.lab.sim import nand
 from serifos.lab.sim import ssd as ssds
 from tests.unit import samples
 

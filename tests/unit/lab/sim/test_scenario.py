@@ -8,9 +8,9 @@ import testtools
 
 from serifos.design import random_tests
 from serifos.lab.sim import devices
+from serifos.lab.sim import evaluation
 from serifos.lab.sim import paper
 from serifos.lab.sim import scenario
-from serifos.lab.sim import summary
 from serifos.model.model import Model
 from tests.unit import samples
 
@@ -107,13 +107,13 @@ class ScenarioTest(testtools.TestCase):
     def test_table_6_itself_balances_the_fitted_devices(self):
         cases = [scenario.run(case(number)) for number in range(8)]
         for i in (1, 2, 3, 4):
-            fell = summary.reductions([c[0] for c in cases],
-                                      [c[i] for c in cases])
+            fell = evaluation.reductions([c[0] for c in cases],
+                                         [c[i] for c in cases])
             self.assertGreater(fell['variance_us2'], 0.6)
             self.assertGreater(fell['mean_max_us'], 0.2)
 
     def test_wrong_models_are_found_out(self):
         wrong = {'SSD1': model(1.0), 'SSD2': model(50.0)}
         cases = [scenario.run(case(number, wrong)) for number in range(8)]
-        self.assertGreater(summary.worse([c[0] for c in cases],
-                                         [c[2] for c in cases]), 4)
+        self.assertGreater(evaluation.worse([c[0] for c in cases],
+                                            [c[2] for c in cases]), 4)

@@ -22,7 +22,7 @@ from serifos.facts.workload import ACTIVE_FLOOR
 from serifos.facts.workload import Load
 from serifos.facts.workload import Workload
 from serifos.lab.sim.device import SimulatedDevice
-from serifos.lab.sim.nand import nand
+from serifos.lab.sim import nand
 from serifos.model import fit
 from serifos.model import kinds
 from serifos.model.model import Model

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tails of a device that was measured, laid over a simulated one.
+"""Lay the tails of a measured device over a simulated one.
 
 A simulated request waits for others and for little else: on the paper's
 testbed the 99th percentile of busy hosts is 1.04 times the mean, which no

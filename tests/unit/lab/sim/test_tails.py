@@ -12,7 +12,7 @@ from serifos.facts.dataset import Sample
 from serifos.facts.workload import Workload
 from serifos.lab.sim import device
 from serifos.lab.sim import devices
-from serifos.lab.sim.tails import ratios as tails
+from serifos.lab.sim import tails as tails
 
 RUN = [Workload(50, 32)] * 5
 SMALL, LARGE = Workload(50, 4), Workload(50, 128)

@@ -10,7 +10,7 @@ import testtools
 from serifos import errors
 from serifos.facts.workload import Workload
 from serifos.lab.sim import device
-from serifos.lab.sim.nand import nand
+from serifos.lab.sim import nand
 
 W = Workload
 QUIET = nand.Nand(
@@ -102,3 +102,45 @@ class NandTest(testtools.TestCase):
               {'queue': 0.5})
     def test_an_absurd_device_is_refused(self, fields):
         self.assertRaises(errors.InputError, changed, **fields)
+
+
+DEVICE = dataclasses.replace(
+    QUIET, turns=2, pieces=2, block_pages=10, valid=0.4,
+    erase_us=1000)
+
+
+class DieTest(testtools.TestCase):
+
+    def test_reads_come_first_but_not_for_ever(self):
+        die = nand.Die(0)
+        self.assertIsNone(die.chooses(DEVICE))
+        die.reads.extend('abcdef')
+        die.programs = 2
+        self.assertEqual(
+            [nand.READ, nand.READ, nand.PROGRAM, nand.READ],
+            [die.chooses(DEVICE) for _ in range(4)])
+        die.programs = 0
+        self.assertEqual([nand.READ] * 4,
+                         [die.chooses(DEVICE) for _ in range(4)])
+
+    def test_what_was_suspended_comes_before_garbage(self):
+        die = nand.Die(0)
+        die.debt.extend([5.0, 5.0])
+        die.programs, die.paused = 1, (nand.PROGRAM, 7.0)
+        self.assertEqual(nand.RESUME, die.chooses(DEVICE))
+        die.paused = None
+        self.assertEqual(nand.COLLECT, die.chooses(DEVICE))
+        die.debt.pop()
+        self.assertEqual(nand.PROGRAM, die.chooses(DEVICE))
+        die.programs = 0
+        self.assertEqual(nand.COLLECT, die.chooses(DEVICE))
+
+    def test_overwritten_pages_are_collected_a_block_at_a_time(self):
+        die = nand.Die(0)
+        die.worn = 5.5
+        die.programmed(DEVICE, 1.0)
+        self.assertEqual(0, len(die.debt))
+        die.worn = 7.0
+        die.programmed(DEVICE, 1.0)
+        each_us = (4 * (80 + 600) + 1000) / 2
+        self.assertEqual(([each_us] * 2, 1.0), ([*die.debt], die.worn))

@@ -3,8 +3,8 @@
 
 import testtools
 
+from serifos.lab.sim import evaluation
 from serifos.lab.sim import scenario
-from serifos.lab.sim import summary
 
 
 def outcome(hosts_us, workloads_us=(), moves=0, moved_gib=0.0):
@@ -19,7 +19,7 @@ class SummaryTest(testtools.TestCase):
     after = [outcome([6, 4], range(51), 2, 90.0), outcome([4, 2], [0])]
 
     def test_figures(self):
-        found = summary.figures(self.before)
+        found = evaluation.figures(self.before)
         self.assertEqual((25 + 1) / 2, found['variance_us2'])
         self.assertEqual(10, found['max_us'])
         self.assertEqual(7, found['mean_max_us'])
@@ -31,19 +31,19 @@ class SummaryTest(testtools.TestCase):
         self.assertAlmostEqual(3 * 98.99, found['slo_write_us'])
 
     def test_reductions_are_fractions(self):
-        found = summary.reductions(self.before, self.after)
+        found = evaluation.reductions(self.before, self.after)
         self.assertAlmostEqual(1 - 1 / 13, found['variance_us2'])
         self.assertAlmostEqual(0.4, found['max_us'])
         self.assertAlmostEqual(0.0, found['mean_us'])
 
     def test_worse_is_a_worse_host_or_a_greater_variance(self):
         def worse(before, after):
-            return summary.worse([outcome(before)], [outcome(after)])
+            return evaluation.worse([outcome(before)], [outcome(after)])
         self.assertEqual(0, worse([10, 2], [10.02, 2]))
         self.assertEqual(1, worse([10, 8], [10.2, 8.2]))
         self.assertEqual(1, worse([10, 8], [10, 5]))
-        self.assertEqual(0, summary.worse(self.before, self.after))
+        self.assertEqual(0, evaluation.worse(self.before, self.after))
 
     def test_the_price(self):
-        self.assertEqual(1, summary.mean_moves(self.after))
-        self.assertEqual(45, summary.mean_moved_gib(self.after))
+        self.assertEqual(1, evaluation.mean_moves(self.after))
+        self.assertEqual(45, evaluation.mean_moved_gib(self.after))

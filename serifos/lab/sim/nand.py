@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Discrete-event simulation of the requests of a flash device.
+"""Simulated flash devices, page by page.
 
 The host keeps each workload's ``iodepth`` requests outstanding; where its
 threads take time, each serves one volume's in turn. The device takes at most
@@ -15,24 +15,169 @@ from __future__ import annotations
 import collections
 from collections.abc import Iterator
 from collections.abc import Sequence
+import dataclasses
+import functools
 import heapq
 import math
 from typing import Any
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from serifos import errors
 from serifos.facts.workload import Workload
 from serifos.lab.sim import events
-from serifos.lab.sim.nand import dies
+from serifos.lab.sim import ssd
 
-if TYPE_CHECKING:
-    from serifos.lab.sim.nand import nand
+READ, PROGRAM, COLLECT, RESUME = range(4)
+"""What a die does; ``RESUME`` is to go on with what was suspended."""
 
 _BLOCK = 4096
 
 
-def requests(device: nand.Nand, workloads: Sequence[Workload],
+@dataclasses.dataclass(frozen=True)
+class Nand:
+    """A simulated flash device; planners and models never read it.
+
+    :param queue: commands that it takes at once; 0 for any number
+    :param command_us: the controller's time for a command
+    :param half_duplex: whether reads and writes share one way of the link
+    :param page_kib: what a die reads or programs at once, planes together
+    :param gathers: whether small writes share a page
+    :param turns: reads of a die that may pass a waiting program
+    :param suspend_us: what suspending a program for a read costs; 0 where
+        a read waits for its end
+    :param block_pages: pages of a block; 0 for no garbage collection
+    :param valid: share of a collected block that is copied, below 1
+    :param pieces: parts of a collection, between which a die serves others
+    :param thread_us: time of a request in its volume's thread of the host,
+        which serves one after another; 0 where none waits for it
+    :param thread_us_per_kib: the same of each KiB
+    """
+
+    name: str
+    channels: int
+    dies: int
+    page_kib: float
+    read_us: float
+    program_us: float
+    channel_us_per_kib: float
+    link_us_per_kib: float
+    write_us: float
+    buffer_kib: float
+    half_duplex: bool = False
+    queue: int = 0
+    command_us: float = 1.0
+    gathers: bool = True
+    turns: int = 4
+    suspend_us: float = 0.0
+    block_pages: int = 0
+    valid: float = 0.0
+    erase_us: float = 3000.0
+    pieces: int = 16
+    readahead: float = 0.0
+    noise_cv: float = 0.1
+    run_cv: float = 0.012
+    thread_us: float = 0.0
+    thread_us_per_kib: float = 0.0
+
+    def __post_init__(self) -> None:
+        ssd.refuse_negative(self)
+        if not (self.dies and self.channels and self.page_kib
+                and self.pieces and self.turns
+                and self.buffer_kib >= 2 * self.page_kib):
+            raise errors.InputError(
+                f'The simulated device {self.name} needs a die, a channel, '
+                'a page, a piece of a collection, a turn of reads, and a '
+                'buffer of two pages; give at least that.')
+        if self.valid >= 1 or self.readahead > 1:
+            raise errors.InputError(
+                f'The simulated device {self.name} copies all of a collected '
+                'block, or reads ahead more than is read; give a valid below '
+                '1 and a readahead of 1 at the most.')
+
+
+def drawn(rng: np.random.Generator) -> Nand:
+    """A device drawn at random: SATA or NVMe, its dies busier than its link.
+
+    Blocks are smaller than real ones, so that a run of some thousand
+    requests sees many collections.
+    """
+    between = functools.partial(ssd.between, rng)
+    sata = bool(rng.random() < 0.5)
+    channels, cells = int(rng.choice([4, 8, 16])), int(rng.integers(1, 3))
+    return Nand(
+        f'nand-{rng.integers(10 ** 9):09}', channels,
+        dies=channels * int(rng.choice([1, 2])),
+        page_kib=float(rng.choice([8, 16])),
+        read_us=between(40, 60) * (1 + 0.4 * cells),
+        program_us=between(300, 500) * cells,
+        channel_us_per_kib=between(1.5, 6.0),
+        link_us_per_kib=between(1.8, 2.6) if sata else between(0.15, 0.8),
+        write_us=between(8, 40), buffer_kib=float(rng.choice([256, 1024])),
+        half_duplex=sata, queue=32 if sata else 0,
+        command_us=between(3, 10) if sata else between(0.7, 4),
+        gathers=bool(rng.random() < 0.7), turns=int(rng.choice([1, 4, 16])),
+        suspend_us=float(rng.choice([0, 0, 20, 60])),
+        block_pages=int(rng.choice([16, 32, 64])),
+        valid=float(rng.uniform(0.1, 0.7)), erase_us=between(1500, 5000),
+        pieces=int(rng.choice([1, 4, 16])),
+        readahead=float(rng.uniform(0.3, 0.95)),
+        noise_cv=float(rng.uniform(0.05, 0.3)),
+        run_cv=float(rng.uniform(0.005, 0.02)))
+
+
+class Die:
+    """The requests that wait for a die, and the garbage it owes.
+
+    ``turn`` is how many reads it has served since the last of the others,
+    ``debt`` the times of collections to come, µs, ``worn`` how many pages
+    were overwritten since the last.
+    """
+
+    __slots__ = ('reads', 'programs', 'debt', 'busy', 'turn', 'until',
+                 'paused', 'worn', 'channel')
+
+    def __init__(self, channel: int) -> None:
+        self.reads: collections.deque[Any] = collections.deque()
+        self.programs, self.worn = 0, 0.0
+        self.debt: collections.deque[float] = collections.deque()
+        self.busy: int | None = None
+        self.turn, self.until = 0, 0
+        self.paused: tuple[int, float] | None = None
+        self.channel = channel
+
+    def chooses(self, device: Nand) -> int | None:
+        """What comes next, None for nothing.
+
+        Reads before all others, but not for ever.
+        """
+        others = self.programs or self.debt or self.paused
+        if self.reads and (self.turn < device.turns or not others):
+            self.turn += 1
+            return READ
+        if not others:
+            return None
+        self.turn = 0
+        if self.paused:
+            return RESUME
+        return COLLECT if self.debt and (
+            len(self.debt) >= device.pieces or not self.programs) else PROGRAM
+
+    def programmed(self, device: Nand, pace: float) -> None:
+        """A page was programmed; a block may have to be collected then.
+
+        :param pace: what all times are multiplied by
+        """
+        dead = device.block_pages * (1 - device.valid)
+        if device.block_pages and self.worn >= dead:
+            self.worn -= dead
+            us = pace * (
+                device.block_pages * device.valid
+                * (device.read_us + device.program_us) + device.erase_us)
+            self.debt.extend([us / device.pieces] * device.pieces)
+
+
+def requests(device: Nand, workloads: Sequence[Workload],
              rng: np.random.Generator, erratic: bool, queued: Sequence[int]
              ) -> Iterator[tuple[float, events.Done]]:
     """The requests of a device, as :data:`.sim.events.Requests` says."""
@@ -42,17 +187,18 @@ def requests(device: nand.Nand, workloads: Sequence[Workload],
 class _Simulation:
     """The state of a device between two events."""
 
-    def __init__(self, device: nand.Nand, workloads: Sequence[Workload],
+    def __init__(self, device: Nand, workloads: Sequence[Workload],
                  rng: np.random.Generator, erratic: bool,
                  queued: Sequence[int]) -> None:
         self._nand, self._workloads = device, workloads
-        self._threads = events.Threads(device, workloads)
+        self._threads = events.Threads(
+            device.thread_us, device.thread_us_per_kib, workloads)
         self._rng, self._erratic = rng, erratic
         self._pace = events.lognormal(rng, device.run_cv, 1).item()
         self._noise = _chances(lambda: events.lognormal(
             rng, device.noise_cv, _BLOCK).tolist())
         self._uniform = _chances(lambda: rng.random(_BLOCK).tolist())
-        self._dies = [dies.Die(i % device.channels)
+        self._dies = [Die(i % device.channels)
                       for i in range(device.dies)]
         self._channel = [0.0] * device.channels
         self._link = [0.0, 0.0]
@@ -147,7 +293,7 @@ class _Simulation:
             die.reads.append(left)
             if die.busy is None:
                 self._start(now, die)
-            elif (die.busy != dies.READ and self._nand.suspend_us
+            elif (die.busy != READ and self._nand.suspend_us
                   and die.paused is None
                   and die.until - now > self._nand.suspend_us):
                 die.paused = (die.busy, die.until - now)
@@ -195,30 +341,30 @@ class _Simulation:
 
     # Dies.
 
-    def _start(self, now: float, die: dies.Die) -> None:
+    def _start(self, now: float, die: Die) -> None:
         device, what = self._nand, die.chooses(self._nand)
-        if what == dies.READ:
+        if what == READ:
             self._run(now, die, what, self._pace * device.read_us
                       * next(self._noise), die.reads.popleft())
-        elif what == dies.PROGRAM:
+        elif what == PROGRAM:
             die.programs -= 1
             self._run(now, die, what, self._pace * device.program_us
                       * next(self._noise), None)
-        elif what == dies.COLLECT:
+        elif what == COLLECT:
             self._run(now, die, what, die.debt.popleft(), None)
         elif die.paused:
             what, left = die.paused
             die.paused = None
             self._run(now, die, what, left, None)
 
-    def _run(self, now: float, die: dies.Die, what: int, us: float,
+    def _run(self, now: float, die: Die, what: int, us: float,
              request: Any) -> None:
         die.busy, die.until = what, now + us
         self._at(die.until, self._finish, die, what, die.until, request)
 
-    def _finish(self, now: float, die: dies.Die, what: int, until: float,
+    def _finish(self, now: float, die: Die, what: int, until: float,
                 request: Any) -> None:
-        if what == dies.READ:
+        if what == READ:
             die.busy = None
             kib = request[3]
             free = max(now, self._channel[die.channel]) + (
@@ -232,10 +378,10 @@ class _Simulation:
         if die.busy != what or die.until != until:
             return  # it was suspended
         die.busy = None
-        if what == dies.PROGRAM:
+        if what == PROGRAM:
             die.programmed(self._nand, self._pace)
         self._start(now, die)
-        if what == dies.PROGRAM:
+        if what == PROGRAM:
             self._room += self._nand.page_kib
             self._admit(now)
 
