@@ -19,8 +19,8 @@ from oslo_config import cfg
 from oslo_log import log
 
 from serifos.scheduler import judge
-from serifos.scheduler.metrics import counts
-from serifos.scheduler import ranking
+from serifos.scheduler import metrics
+from serifos.scheduler import predict
 from serifos.scheduler import rate_limited_log
 from serifos.scheduler import request
 
@@ -87,12 +87,12 @@ def ranked(weighed: list[weights.WeighedHost],
         if weighed and requests and all(
                 r.operation in request.PLACES for r in requests):
             found, result = _by_prediction(weighed, requests)
-            if result == counts.JUDGED:
-                counts.ranked(found[0].obj is not weighed[0].obj)
-            counts.request(counts.DRIVER, result, started_s)
+            if result == metrics.JUDGED:
+                metrics.ranked(found[0].obj is not weighed[0].obj)
+            metrics.request(metrics.DRIVER, result, started_s)
             return found
     except Exception as exc:  # Cinder must go on placing volumes
-        counts.request(counts.DRIVER, counts.ERROR, started_s)
+        metrics.request(metrics.DRIVER, metrics.ERROR, started_s)
         rate_limited_log.WARNINGS.warn(
             'bug', 'Serifos has no opinion: %s', exc, exc_info=True)
     return weighed
@@ -113,9 +113,9 @@ def _by_prediction(weighed: Sequence[weights.WeighedHost],
                  for each, candidate in zip(weighed, placement.candidates)]
         return [found[i] for i in sorted(
             range(len(found)), key=lambda i: barred[i] is not None)
-        ], counts.NO_OPINION
-    ranks = ranking.ranks(predictions)
-    mine = ranking.demoted(ranking.weights(predictions), barred)
+        ], metrics.NO_OPINION
+    ranks = predict.ranks(predictions)
+    mine = predict.demoted(predict.weights(predictions), barred)
     order = sorted(range(len(weighed)), key=lambda i: (
         barred[i] is not None, ranks[i]))
     best = predictions[order[0]]
@@ -125,4 +125,4 @@ def _by_prediction(weighed: Sequence[weights.WeighedHost],
              f'{best.latency_us:.0f} µs' if best else 'unknown',
              ranks.count(0), newcomer)
     return [Ranked(weighed[i].obj, mine[i], placement,
-                   placement.candidates[i]) for i in order], counts.JUDGED
+                   placement.candidates[i]) for i in order], metrics.JUDGED

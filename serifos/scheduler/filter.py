@@ -16,7 +16,7 @@ from oslo_log import log
 from serifos.facts import names
 from serifos.scheduler import affinity
 from serifos.scheduler import judge
-from serifos.scheduler.metrics import counts
+from serifos.scheduler import metrics
 from serifos.scheduler import rate_limited_log
 from serifos.scheduler.request import PLACES
 from serifos.scheduler.request import Request
@@ -48,11 +48,11 @@ class SerifosFilter(filters.BaseBackendFilter):
             request = Request.of(filter_properties)
             if request.operation in _REFUSES and states:
                 kept = _kept(request, states)
-                counts.refused(len(states) - len(kept))
-                counts.request(counts.FILTER, counts.JUDGED, started_s)
+                metrics.refused(len(states) - len(kept))
+                metrics.request(metrics.FILTER, metrics.JUDGED, started_s)
                 return kept
         except Exception as exc:  # Cinder must go on placing volumes
-            counts.request(counts.FILTER, counts.ERROR, started_s)
+            metrics.request(metrics.FILTER, metrics.ERROR, started_s)
             rate_limited_log.WARNINGS.warn(
                 'bug', 'Serifos refuses nothing: %s', exc, exc_info=True)
         return states

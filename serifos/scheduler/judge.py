@@ -17,6 +17,7 @@ import dataclasses
 import threading
 import time
 from typing import Any
+from typing import NamedTuple
 
 from oslo_config import cfg
 
@@ -26,19 +27,60 @@ from serifos.facts.workload import Workload
 from serifos.scheduler import affinity
 from serifos.scheduler import cache
 from serifos.scheduler import inferred
-from serifos.scheduler.metrics import counts
-from serifos.scheduler import newcomer
+from serifos.scheduler import metrics
 from serifos.scheduler import pending
 from serifos.scheduler import predict
 from serifos.scheduler import prediction_cache
 from serifos.scheduler import rate_limited_log
+from serifos.scheduler.request import BOUNDS
 from serifos.scheduler.request import Candidate
 from serifos.scheduler.request import CREATE
+from serifos.scheduler.request import expected
+from serifos.scheduler.request import Newcomer
 from serifos.scheduler.request import Request
-from serifos.scheduler import settings
-from serifos.scheduler.settings import SchedulerSettings
 from serifos.scheduler.snapshot import Snapshot
 from serifos.scheduler.snapshot import View
+
+_LOCK = threading.Lock()
+
+
+class SchedulerSettings(NamedTuple):
+    """The values of the options with these names."""
+
+    state_dir: str
+    models_dir: str
+    cluster_max_age: float
+    newcomer_write_pct: float
+    newcomer_block_kib: float
+    newcomer_iodepth: float
+    active_floor: float
+    reservation_ttl: float
+    newcomer_hints: bool
+    metrics_dir: str | None = None
+
+    @property
+    def newcomer(self) -> Workload:
+        """The workload expected of a volume by default."""
+        return Workload(self.newcomer_write_pct, self.newcomer_block_kib,
+                        self.newcomer_iodepth)
+
+
+def read_settings(conf: cfg.ConfigOpts) -> SchedulerSettings:
+    """:raises InputError: where a value cannot be used"""
+    return SchedulerSettings(*(options.read(conf, name)
+                               for name in SchedulerSettings._fields))
+
+
+def raw_values(conf: cfg.ConfigOpts) -> tuple[Any, ...] | None:
+    """The values without checks, None where one cannot be read.
+
+    Faster than :func:`read`, to find out whether any has changed.
+    """
+    group = conf.serifos
+    try:
+        return tuple([group[name] for name in SchedulerSettings._fields])
+    except (cfg.Error, ValueError, RecursionError):
+        return None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -51,7 +93,7 @@ class Placement:
     """
 
     requests: Sequence[Request]
-    newcomers: Sequence[newcomer.Newcomer]
+    newcomers: Sequence[Newcomer]
     candidates: Sequence[Candidate]
     at: float
 
@@ -160,7 +202,7 @@ class Judge:
         request = placement.requests[0]
         with self._lock:
             self._pending.record(
-                request.volume_id, pending.Volume(
+                request.volume_id, pending.PendingVolume(
                     candidate.pool, placement.newcomers[0].workload,
                     request.size_gib, placement.at, request.home,
                     self.slo_us(request), affinity.Wish.of(request)))
@@ -210,24 +252,24 @@ class Judge:
             self._predictions.renew(self._view)
             self._pending.renew(self._view.snapshot, now)
             if self._view is not before:
-                counts.seen(self._view.snapshot.taken_at,
-                            self._cache.models_at)
+                metrics.seen(self._view.snapshot.taken_at,
+                             self._cache.models_at)
         return self._view
 
     def _newcomer(self, request: Request,
-                  view: View | None) -> newcomer.Newcomer:
+                  view: View | None) -> Newcomer:
         """The expected workload; the observed one of an active volume."""
         snapshot = view and view.snapshot
         volume = snapshot and snapshot.volumes.get(request.volume_id or '')
         if volume and volume.workload is not None and (
                 request.home or snapshot.active(volume)):
-            return newcomer.Newcomer(
+            return Newcomer(
                 volume.workload.settled,
-                dict.fromkeys(newcomer.BOUNDS, 'what it was seen doing'))
+                dict.fromkeys(BOUNDS, 'what it was seen doing'))
         if not self._settings.newcomer_hints:
             request = dataclasses.replace(request, hints={})
-        return newcomer.expected(request, snapshot.seen if snapshot else {},
-                                 self._settings.newcomer, self._refuse)
+        return expected(request, snapshot.seen if snapshot else {},
+                        self._settings.newcomer, self._refuse)
 
     def _refuse(self, text: str) -> None:
         self._log.warn('value', 'Serifos: %s', text)
@@ -246,7 +288,6 @@ class Judge:
             'model and a known load. The first: %s', len(candidates), why)
 
 
-_LOCK = threading.Lock()
 _SHARED: list[tuple[Any, Judge]] = []
 
 
@@ -255,11 +296,11 @@ def shared(conf: cfg.ConfigOpts) -> Judge:
 
     :raises InputError: where the value of an option cannot be used
     """
-    values = settings.raw_values(conf)
+    values = raw_values(conf)
     with _LOCK:
         if not _SHARED or values is None or _SHARED[0][0] != values:
-            wanted = settings.read(conf)
-            counts.use(wanted.metrics_dir)
+            wanted = read_settings(conf)
+            metrics.use(wanted.metrics_dir)
             _SHARED[:] = [(values, Judge(
                 wanted, time.time, rate_limited_log.WARNINGS))]
         return _SHARED[0][1]

@@ -18,13 +18,19 @@ from collections.abc import Mapping
 import dataclasses
 import heapq
 import itertools
+from typing import NamedTuple
 
 from serifos.facts.workload import Workload
 from serifos.scheduler import affinity
 from serifos.scheduler import inferred
-from serifos.scheduler import pending_pool
 from serifos.scheduler.request import Candidate
 from serifos.scheduler.snapshot import Snapshot
+
+MOST_IN_POOL = 8
+"""Workloads of a pool that are kept apart; the others count as their mean.
+
+So the cost of a prediction does not depend on what tenants ask for.
+"""
 
 MOST = 10_000
 """Volumes that are recorded one by one; beyond that the oldest is dropped,
@@ -37,8 +43,108 @@ was deleted: Cinder stores its pool before it is created."""
 _AT_ONCE = 1000  # that expire in one request
 _SPARE = 1000  # obsolete entries of the heap that are kept
 
-Volume = pending_pool.PendingVolume
 Key = str | inferred.Unrecorded  # the id of a recorded volume, or an entry
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PendingVolume:
+    """A volume on its way into a pool.
+
+    :param at: when it was placed, seconds of the epoch
+    :param home: the pool that it leaves, None of a new volume
+    :param max_latency_us: its SLO
+    :param wish: with what it is to live, and without what
+    """
+
+    pool: str
+    workload: Workload
+    size_gib: float
+    at: float
+    home: str | None = None
+    max_latency_us: float | None = None
+    wish: affinity.Wish | None = None
+
+
+class PendingSlo(NamedTuple):
+    """A latency, µs, that is the SLO of a volume that does this.
+
+    :param workload: None of one that is not kept apart
+    """
+
+    latency_us: float
+    workload: Workload | None
+
+
+class PendingPool:
+    """The workloads of a pool with their counts, and the SLOs."""
+
+    def __init__(self) -> None:
+        self._counts: dict[Workload, int] = {}
+        self._others = 0
+        self._sums = (0.0,) * 4
+        self._slos: collections.Counter[PendingSlo] = (
+            collections.Counter())
+
+    def add(self, workload: Workload, count: int,
+            slo_us: float | None = None) -> None:
+        if workload in self._counts or len(self._counts) < MOST_IN_POOL:
+            self._counts[workload] = self._counts.get(workload, 0) + count
+        else:
+            self._mix(workload, count)
+        if slo_us is not None:
+            self._slos[PendingSlo(
+                slo_us, workload if workload in self._counts else None)
+            ] += count
+
+    def remove(self, workload: Workload, count: int,
+               slo_us: float | None = None) -> None:
+        """Removes ``count`` of those that were added."""
+        if slo_us is not None:
+            slo = PendingSlo(slo_us, workload)
+            if slo not in self._slos:
+                slo = PendingSlo(slo_us, None)
+            self._slos[slo] -= count
+            if self._slos[slo] <= 0:
+                del self._slos[slo]
+        kept = min(count, self._counts.get(workload, 0))
+        if kept:
+            self._counts[workload] -= kept
+            if not self._counts[workload]:
+                del self._counts[workload]
+        if count > kept:
+            self._mix(workload, kept - count)
+
+    def _mix(self, its: Workload, count: int) -> None:
+        self._others += count
+        pattern = (its.write_pct, its.block_kib, its.outstanding,
+                   its.random_pct)
+        self._sums = tuple(
+            max(0.0, total + count * value)
+            for total, value in zip(self._sums, pattern)
+        ) if self._others > 0 else (0.0,) * 4
+
+    def several(self) -> dict[Workload, int]:
+        """At most :data:`MOST_IN_POOL` workloads and another, with counts."""
+        if self._others <= 0:
+            return dict(self._counts)
+        mean = Workload(*(total / self._others for total in self._sums))
+        return {**self._counts,
+                mean: self._counts.get(mean, 0) + self._others}
+
+    @property
+    def slos(self) -> list[PendingSlo]:
+        """The distinct SLOs."""
+        return list(self._slos)
+
+    def copy(self) -> PendingPool:
+        other = PendingPool()
+        other._counts = dict(self._counts)
+        other._others, other._sums = self._others, self._sums
+        other._slos = self._slos.copy()
+        return other
+
+    def __bool__(self) -> bool:
+        return bool(self._counts) or self._others > 0
 
 
 class Pending:
@@ -52,10 +158,10 @@ class Pending:
     def __init__(self, ttl_s: float, default: Workload) -> None:
         self._ttl_s = ttl_s
         self._default = default
-        self._recorded: collections.OrderedDict[str, Volume] = (
+        self._recorded: collections.OrderedDict[str, PendingVolume] = (
             collections.OrderedDict())
         self._inferred = inferred.Inferred()
-        self._pools: dict[str, pending_pool.PendingPool] = {}
+        self._pools: dict[str, PendingPool] = {}
         self.with_slo: set[str] = set()
         self.revisions: dict[str, int] = {}
         self._number = itertools.count(1)
@@ -67,7 +173,7 @@ class Pending:
         self._new_gib: collections.Counter[str] = collections.Counter()
         self._moving_gib: collections.Counter[str] = collections.Counter()
 
-    def record(self, volume_id: str, one: Volume) -> None:
+    def record(self, volume_id: str, one: PendingVolume) -> None:
         """Records a volume that the driver placed, perhaps once more."""
         self._expire(one.at)
         self._keep(volume_id, one)
@@ -138,7 +244,7 @@ class Pending:
         return found
 
     def slos(self, pools: Iterable[str], but: str | None = None
-             ) -> Iterable[pending_pool.PendingSlo]:
+             ) -> Iterable[PendingSlo]:
         """The SLOs of the volumes that are pending in some pools."""
         return itertools.chain.from_iterable(
             each.slos for each in self._in(pools, but))
@@ -155,7 +261,7 @@ class Pending:
                 yield volume, one.pool, one.wish
 
     def _in(self, pools: Iterable[str],
-            but: str | None) -> Iterable[pending_pool.PendingPool]:
+            but: str | None) -> Iterable[PendingPool]:
         one = self._recorded.get(but or '')
         for pool in pools:
             found = self._pools.get(pool)
@@ -166,7 +272,7 @@ class Pending:
                 found.remove(one.workload, 1, one.max_latency_us)
             yield found
 
-    def _keep(self, volume_id: str, one: Volume) -> None:
+    def _keep(self, volume_id: str, one: PendingVolume) -> None:
         self._forget(volume_id)
         while len(self._recorded) >= MOST:
             self._forget(next(iter(self._recorded)))
@@ -181,7 +287,7 @@ class Pending:
             self._book(volume_id, one, -1)
             self._remove(one.pool, one.workload, 1, one.max_latency_us)
 
-    def _book(self, volume_id: str, one: Volume, sign: int) -> None:
+    def _book(self, volume_id: str, one: PendingVolume, sign: int) -> None:
         """Adds or subtracts its size, unless the file counts it there."""
         volume = self._snapshot and self._snapshot.volumes.get(volume_id)
         if volume is None or volume.pool != one.pool:
@@ -190,7 +296,7 @@ class Pending:
 
     def _add(self, pool: str, workload: Workload, count: int,
              slo_us: float | None = None) -> None:
-        self._pools.setdefault(pool, pending_pool.PendingPool()).add(
+        self._pools.setdefault(pool, PendingPool()).add(
             workload, count, slo_us)
         if slo_us is not None:
             self.with_slo.add(pool)
@@ -252,6 +358,6 @@ class Pending:
             if not snapshot.active(volume):
                 workload = entry.workload if entry else snapshot.seen.get(
                     volume.volume_type or '', self._default)
-                self._keep(volume.id, Volume(
+                self._keep(volume.id, PendingVolume(
                     volume.pool, workload, volume.size_gib, entry.at if entry
                     else now, max_latency_us=volume.max_latency_us))

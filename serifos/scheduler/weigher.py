@@ -16,8 +16,8 @@ from oslo_log import log
 from serifos.conf import scheduler as options
 from serifos import errors
 from serifos.scheduler import judge
-from serifos.scheduler.metrics import counts
-from serifos.scheduler import ranking
+from serifos.scheduler import metrics
+from serifos.scheduler import predict
 from serifos.scheduler import rate_limited_log
 from serifos.scheduler.request import PLACES
 from serifos.scheduler.request import Request
@@ -54,13 +54,13 @@ class SerifosWeigher(weights.BaseHostWeigher):
             request = Request.of(weight_properties)
             if request.operation in PLACES:
                 found, result = self._weigh(request, weighed_obj_list)
-                counts.request(counts.WEIGHER, result, started_s)
+                metrics.request(metrics.WEIGHER, result, started_s)
                 return found
         except Exception as exc:  # Cinder must go on placing volumes
-            counts.request(counts.WEIGHER, counts.ERROR, started_s)
+            metrics.request(metrics.WEIGHER, metrics.ERROR, started_s)
             rate_limited_log.WARNINGS.warn(
                 'bug', 'Serifos has no opinion: %s', exc, exc_info=True)
-        return [ranking.NEUTRAL] * len(weighed_obj_list)
+        return [predict.NEUTRAL] * len(weighed_obj_list)
 
     def _weigh(self, request: Request,
                weighed: Sequence[weights.WeighedHost]
@@ -71,19 +71,19 @@ class SerifosWeigher(weights.BaseHostWeigher):
         serifos.weighed(placement)
         barred = serifos.barred(placement)
         if not found.predictions:
-            return ranking.demoted(
-                [ranking.NEUTRAL] * len(weighed), barred), counts.NO_OPINION
+            return predict.demoted(
+                [predict.NEUTRAL] * len(weighed), barred), metrics.NO_OPINION
         LOG.info('Serifos weighs %s pools for volume %s, expecting %s',
                  len(weighed), request.volume_id, placement.newcomers[0])
-        mine = ranking.demoted(
-            ranking.weights(found.predictions), barred)
+        mine = predict.demoted(
+            predict.weights(found.predictions), barred)
         # Cinder scales weights by this span. It is at least the model's own
         # error, so that a tiny difference is not scaled up to a large one.
         self.minval = min(mine)
         self.maxval = max(max(mine), *(
             self.minval + p.error_us for p in found.predictions if p))
-        return mine, counts.JUDGED
+        return mine, metrics.JUDGED
 
     def _weigh_object(self, obj: Any,
                       weight_properties: Mapping[str, Any]) -> float:
-        return ranking.NEUTRAL
+        return predict.NEUTRAL

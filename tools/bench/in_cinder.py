@@ -46,8 +46,7 @@ from serifos.facts.workload import Workload  # noqa: E402
 from serifos.files import documents  # noqa: E402
 from serifos.scheduler import driver  # noqa: E402
 from serifos.scheduler import judge  # noqa: E402
-from serifos.scheduler.metrics import counts  # noqa: E402
-from serifos.scheduler.metrics import textfile  # noqa: E402
+from serifos.scheduler import metrics  # noqa: E402
 from serifos.scheduler.request import Request  # noqa: E402
 from serifos.scheduler import weigher  # noqa: E402
 
@@ -205,8 +204,8 @@ def pending(directory: pathlib.Path, models: pathlib.Path,
             yield row(kind, pools, base, found)
 
 
-def metrics(directory: pathlib.Path, models: pathlib.Path,
-            quick: bool) -> Iterator[str]:
+def with_metrics(directory: pathlib.Path, models: pathlib.Path,
+                 quick: bool) -> Iterator[str]:
     yield ('With metrics_dir, over the same without it, and a request in '
            'which the file is written:')
     yield 'kind            pools  counted  written'
@@ -235,13 +234,13 @@ def metrics(directory: pathlib.Path, models: pathlib.Path,
 @contextlib.contextmanager
 def told(directory: pathlib.Path | None, every_s: float) -> Iterator[None]:
     """Metrics for a directory, or none; the judge and its caches stay."""
-    usual, textfile.EVERY_S = textfile.EVERY_S, every_s
-    counts.use(directory and str(directory))
+    usual, metrics.EVERY_S = metrics.EVERY_S, every_s
+    metrics.use(directory and str(directory))
     try:
         yield
     finally:
-        textfile.EVERY_S = usual
-        counts.use(None)
+        metrics.EVERY_S = usual
+        metrics.use(None)
 
 
 def new_file(directory: pathlib.Path, models: pathlib.Path,
@@ -279,7 +278,7 @@ def main() -> None:
     logging.disable(logging.CRITICAL)
     cfg.CONF([], project='cinder', default_config_files=[])
     with tempfile.TemporaryDirectory() as name:
-        for section in (by_kind, pending, metrics, new_file):
+        for section in (by_kind, pending, with_metrics, new_file):
             if only not in (None, section.__name__):
                 continue
             for line in section(pathlib.Path(name), models, quick):

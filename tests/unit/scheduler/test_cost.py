@@ -13,15 +13,14 @@ from serifos.facts.cluster import Pool
 from serifos.model import kinds
 from serifos.scheduler import cache
 from serifos.scheduler import judge
-from serifos.scheduler.newcomer import expected
+from serifos.scheduler.judge import SchedulerSettings
 from serifos.scheduler import pending
-from serifos.scheduler import pending_pool
 from serifos.scheduler import predict
 from serifos.scheduler import prediction_cache
 from serifos.scheduler import rate_limited_log
 from serifos.scheduler.request import Candidate
+from serifos.scheduler.request import expected
 from serifos.scheduler.request import Request
-from serifos.scheduler.settings import SchedulerSettings
 from tests.unit.scheduler import files
 
 NOW = 1_800_000_000.0
@@ -183,7 +182,7 @@ class PredictionsTest(Case):
         self.predictor.asked = 0
         self.place(30001)
         self.judge(30002)
-        self.assertLessEqual(self.predictor.asked, 2 + pending_pool.MOST)
+        self.assertLessEqual(self.predictor.asked, 2 + pending.MOST_IN_POOL)
 
     def test_a_new_file_makes_the_next_requests_no_dearer(self):
         for i in range(10):

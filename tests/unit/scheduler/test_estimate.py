@@ -9,7 +9,7 @@ from hypothesis import settings
 from hypothesis import strategies
 import testtools
 
-from serifos.scheduler import estimate
+from serifos.scheduler import prediction_cache
 
 LATENCY = strategies.floats(0, 1e300, allow_subnormal=False)
 
@@ -18,7 +18,7 @@ LATENCY = strategies.floats(0, 1e300, allow_subnormal=False)
 class LineTest(testtools.TestCase):
 
     def line(self, *points):
-        found = estimate.FittedLine()
+        found = prediction_cache.FittedLine()
         for point in points:
             found.add(*point)
         return found
@@ -38,7 +38,7 @@ class LineTest(testtools.TestCase):
         self.assertTrue(0 <= found <= math.inf, found)
 
     def test_a_model_without_points_follows_the_others(self):
-        lines = estimate.Lines()
+        lines = prediction_cache.Lines()
         lines.add('a', 1.0, 2.0)
         lines.add('b', 1.0, 4.0)
         self.assertEqual([2.0, 4.0, 3.0],

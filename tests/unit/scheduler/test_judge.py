@@ -14,9 +14,9 @@ from serifos.facts import inventory
 from serifos.facts import names
 from serifos.plan import eligibility
 from serifos.scheduler import judge
+from serifos.scheduler.judge import SchedulerSettings
 from serifos.scheduler import rate_limited_log
 from serifos.scheduler import request
-from serifos.scheduler.settings import SchedulerSettings
 from tests.unit.scheduler import files
 
 NOW = 1_800_000_000.0

@@ -11,8 +11,7 @@ from prometheus_client import parser
 
 from tests.unit.scheduler import cloud  # first: it skips without Cinder
 
-from serifos.scheduler.metrics import counts
-from serifos.scheduler.metrics import textfile
+from serifos.scheduler import metrics
 from tests.unit.scheduler import files
 from tests.unit.scheduler import test_weigher
 
@@ -26,9 +25,9 @@ class Case(test_weigher.Case):
         super().setUp()
         self.metrics = self.files.dir / 'metrics'
         self.metrics.mkdir()
-        self.addCleanup(counts.use, None)
+        self.addCleanup(metrics.use, None)
         self.useFixture(fixtures.MonkeyPatch(
-            'serifos.scheduler.metrics.textfile.EVERY_S', 0.0))
+            'serifos.scheduler.metrics.EVERY_S', 0.0))
         self.configure(metrics_dir=str(self.metrics))
 
     def read(self):
@@ -70,15 +69,15 @@ class WeigherTest(Case):
 
         for verb in '__init__', 'request', 'refused', 'seen':
             with self.subTest(verb):
-                counts.use(None)
+                metrics.use(None)
                 with fixtures.MonkeyPatch(
-                        'serifos.scheduler.metrics.textfile.TextFile.'
+                        'serifos.scheduler.metrics.TextFile.'
                         f'{verb}', broken):
-                    counts.use(str(self.metrics))
+                    metrics.use(str(self.metrics))
                     self.assertLessEqual({
                         self.cloud.create().host for _ in range(2)}, {A, B})
-        counts.use(None)
-        counts.use(str(self.metrics))
+        metrics.use(None)
+        metrics.use(str(self.metrics))
         self.cloud.create()
         self.assertEqual(1, self.read()['requests_total weigher judged'])
 
@@ -111,7 +110,7 @@ class WeigherTest(Case):
         self.assertEqual([], [*self.metrics.iterdir()])
 
     def test_files_of_processes_that_are_long_gone(self):
-        for name, age_s in ('1', textfile.OLD_S + 60), ('2', 60):
+        for name, age_s in ('1', metrics.OLD_S + 60), ('2', 60):
             path = self.metrics / f'serifos-scheduler-{name}.prom'
             path.write_text('')
             os.utime(path, (time.time() - age_s,) * 2)
@@ -127,7 +126,7 @@ class WeigherTest(Case):
             gone.symlink_to(self.metrics / 'nothing')
         old = self.metrics / 'serifos-scheduler-2.prom'
         old.write_text('')
-        os.utime(old, (time.time() - textfile.OLD_S - 60,) * 2)
+        os.utime(old, (time.time() - metrics.OLD_S - 60,) * 2)
         self.busy(a=64, b=8)
         self.cloud.create()
         self.assertFalse(old.exists())
@@ -135,7 +134,7 @@ class WeigherTest(Case):
 
     def test_it_is_written_at_intervals(self):
         self.useFixture(fixtures.MonkeyPatch(
-            'serifos.scheduler.metrics.textfile.EVERY_S', 1000.0))
+            'serifos.scheduler.metrics.EVERY_S', 1000.0))
         self.busy(a=64, b=8)
         self.cloud.create()
         before = self.read()

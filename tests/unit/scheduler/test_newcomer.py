@@ -8,8 +8,10 @@ import testtools
 
 from serifos.facts import names
 from serifos.facts.workload import Workload
-from serifos.scheduler import newcomer
+from serifos.scheduler.request import BOUNDS
+from serifos.scheduler.request import expected
 from serifos.scheduler.request import Request
+from serifos.scheduler.request import rounded
 
 DEFAULT = Workload(30, 16, 8)
 SEEN = {'gold': Workload(10, 64, 3.5, 80)}
@@ -24,7 +26,7 @@ class ExpectedTest(testtools.TestCase):
 
     def expect(self, seen=SEEN, **facts):
         self.refused = []
-        return newcomer.expected(
+        return expected(
             request(**facts), seen, DEFAULT, self.refused.append)
 
     def test_hint_then_type_then_seen_then_default_figure_by_figure(self):
@@ -96,14 +98,14 @@ class ExpectedTest(testtools.TestCase):
         self.assertLess(len(found), 300)
 
     @settings(deadline=None)
-    @given(strategies.sampled_from(sorted(newcomer.BOUNDS)),
+    @given(strategies.sampled_from(sorted(BOUNDS)),
            strategies.floats(0, 1))
     def test_what_is_heard_is_near_what_was_told(self, name, part):
-        least, most = newcomer.BOUNDS[name]
+        least, most = BOUNDS[name]
         told = least * (most / least) ** part if least else most * part
-        heard = newcomer.rounded(name, told)
+        heard = rounded(name, told)
         self.assertTrue(least <= heard <= most)
-        self.assertEqual(heard, newcomer.rounded(name, heard))
+        self.assertEqual(heard, rounded(name, heard))
         if name == 'write_pct':
             self.assertLessEqual(abs(heard - told), 2.5)
         else:

@@ -13,7 +13,6 @@ from serifos.facts.cluster import Volume
 from serifos.facts.workload import Workload
 from serifos.scheduler import inferred
 from serifos.scheduler import pending
-from serifos.scheduler import pending_pool
 from serifos.scheduler.request import Candidate
 from tests.unit.scheduler import files
 
@@ -43,7 +42,7 @@ class Case(testtools.TestCase):
         self.kept.weighed(inferred.Weighed(size, workload, at))
 
     def record(self, name, pool='a', size=10.0, at=0.0, **facts):
-        self.kept.record(name, pending_pool.PendingVolume(
+        self.kept.record(name, pending.PendingVolume(
             pool, MINE, size, at, **facts))
 
     def standing(self, **but):

@@ -9,7 +9,7 @@ from hypothesis import strategies
 import testtools
 
 from serifos.facts.workload import Workload
-from serifos.scheduler import pending_pool
+from serifos.scheduler import pending
 
 FEW = [Workload(5 * i, 4 << i % 4, 8) for i in range(20)]
 
@@ -23,7 +23,7 @@ def total(several):
 class PendingPoolTest(testtools.TestCase):
 
     def test_a_few_workloads_are_told_apart(self):
-        found = pending_pool.PendingPool()
+        found = pending.PendingPool()
         for workload in FEW[:3] * 2:
             found.add(workload, 2)
         self.assertEqual(dict.fromkeys(FEW[:3], 4), found.several())
@@ -33,12 +33,13 @@ class PendingPoolTest(testtools.TestCase):
     @given(strategies.lists(strategies.sampled_from(FEW), max_size=60),
            strategies.randoms())
     def test_many_are_few_and_add_up(self, added, chance):
-        found = pending_pool.PendingPool()
+        found = pending.PendingPool()
         for workload in added:
             found.add(workload, 1, 4000.0)
         staying = added[:]
         while True:
-            self.assertLessEqual(len(found.several()), pending_pool.MOST + 1)
+            self.assertLessEqual(
+                len(found.several()), pending.MOST_IN_POOL + 1)
             number, kib = total(found.several())
             self.assertEqual(len(staying), number)
             self.assertAlmostEqual(
@@ -52,10 +53,10 @@ class PendingPoolTest(testtools.TestCase):
             found.remove(gone, 1, 4000.0)
 
     def test_each_slo_is_that_of_its_workload(self):
-        found = pending_pool.PendingPool()
+        found = pending.PendingPool()
         for workload in FEW:
             found.add(workload, 1, 900.0)
-        told = [(900.0, one) for one in (*FEW[:pending_pool.MOST], None)]
+        told = [(900.0, one) for one in (*FEW[:pending.MOST_IN_POOL], None)]
         self.assertEqual(told, found.slos)
         found.remove(FEW[0], 1, 900.0)
         self.assertEqual(told[1:], found.slos)

@@ -6,7 +6,6 @@ from serifos.facts.cluster import Pool
 from serifos.facts.cluster import Volume
 from serifos.facts.workload import Workload
 from serifos.scheduler import pending
-from serifos.scheduler import pending_pool
 from serifos.scheduler import prediction_cache
 from serifos.scheduler.snapshot import ModelledDevice
 from tests.unit import samples
@@ -39,7 +38,7 @@ class PredictionCacheTest(testtools.TestCase):
         its = pending.Pending(3600, files.USUAL)
         its.renew(view.snapshot, 0)
         for i, workload in enumerate(standing):
-            its.record(f'new-{i}', pending_pool.PendingVolume(
+            its.record(f'new-{i}', pending.PendingVolume(
                 'a', workload, 10, 0, max_latency_us=slo_us))
         devices = {pool.name: pool.device_key for pool in pools}
         found, = kept.of(

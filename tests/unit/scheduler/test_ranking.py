@@ -9,7 +9,6 @@ from hypothesis import strategies
 import testtools
 
 from serifos.scheduler import predict
-from serifos.scheduler import ranking
 
 
 def predictions(*latencies, error=0.0):
@@ -27,13 +26,13 @@ class WeightsTest(testtools.TestCase):
     def test_worst_less_own_and_the_median_for_the_unknown(
             self, latencies, expected):
         self.assertEqual(
-            expected, ranking.weights(predictions(*latencies)))
+            expected, predict.weights(predictions(*latencies)))
 
     @settings(deadline=None)
     @given(strategies.lists(strategies.none() | strategies.floats(0, 1e300),
                             max_size=8))
     def test_finite_never_negative_and_higher_is_better(self, latencies):
-        found = ranking.weights(predictions(*latencies))
+        found = predict.weights(predictions(*latencies))
         self.assertEqual(len(latencies), len(found))
         self.assertTrue(all(math.isfinite(w) and w >= 0 for w in found))
         known_ones = [(latency, -weight) for latency, weight
@@ -54,5 +53,5 @@ class BandsTest(testtools.TestCase):
     @ddt.unpack
     def test_equal_within_the_error_of_the_best(
             self, error, latencies, expected):
-        self.assertEqual(expected, ranking.ranks(
+        self.assertEqual(expected, predict.ranks(
             predictions(*latencies, error=error)))

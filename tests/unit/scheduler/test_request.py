@@ -8,7 +8,7 @@ import testtools
 
 from serifos.facts import names
 from serifos.facts.workload import Workload
-from serifos.scheduler.newcomer import expected
+from serifos.scheduler.request import expected
 from serifos.scheduler.request import Request
 
 DEFAULT = Workload(30, 16, 8)
