@@ -27,7 +27,6 @@ from serifos.model.model import LIGHT
 from serifos.model.model import Model
 from serifos.model import pool_busy
 from serifos.model import pool_models
-from serifos.model import pool_tails
 from serifos.plan import bfd
 from serifos.plan import hot
 from serifos.plan.limits import left_out
@@ -136,7 +135,7 @@ def models_of(cluster: Cluster, found: Mapping[str, Model],
     """The same without corrections, as of :func:`fleet_of`."""
     its = [found.get(pool.model or '') for pool in cluster.pools]
     if hot_by in TAILS:
-        return pool_tails.TailFleet(its, hot_by, floor)
+        return pool_models.TailFleet(its, hot_by, floor)
     kind = pool_busy.BusyFleet if hot_by == BUSY else pool_models.Fleet
     return kind(its, floor)
 

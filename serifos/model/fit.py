@@ -20,7 +20,6 @@ from serifos.model import fit_runs
 from serifos.model import held_out as held_out_runs
 from serifos.model import kinds
 from serifos.model.model import Model
-from serifos.model import parameter
 from serifos.model import quality
 
 AUTO = ('consolidation', 'outstanding', 'tenant')
@@ -66,7 +65,7 @@ def fit(dataset: Dataset, kind: str = 'auto', name: str = 'model',
         device=dict(dataset.header.device),
         dataset={**(dataset_facts or {}), 'runs': len(data.y)},
         best=data.best,
-        settings=parameter.settings(kinds.of(best).settings, given))
+        settings=kinds.valid_settings(kinds.of(best).settings, given))
 
 
 def predictions(data: fit_runs.Runs, kind: str = 'auto',

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from serifos.facts.dataset import Sample
 from serifos.facts import hot_by
 from serifos.model import conditions
 from serifos.model import fit_runs
@@ -23,6 +24,13 @@ from serifos.model import quality
 Floats = npt.NDArray[np.float64]
 
 _LEAST_PART = 5  # different pools, of the light ones and of the others
+
+KIND = 'tenant'
+"""The kind whose error decides when runs are enough."""
+
+_SETTINGS = {'members': 1}  # between runs there is less time than for a fit
+
+_FOLDS = 5
 
 
 @dataclasses.dataclass(frozen=True)
@@ -185,3 +193,10 @@ def _adj_r2_by_row(parameters: Mapping[str, Mapping[str, float]],
         found[label] = quality.adjusted_r2(
             data.y[of], predictor.many(data.vectors[of]), predictor.terms)
     return found
+
+
+def cv_error(samples: Sequence[Sample], seed: int = 0) -> float:
+    """The cross-validated mean relative error, a fraction."""
+    data = fit_runs.runs(samples)
+    return quality.mre(data.y, quality.held_out(
+        data.keys, seed, refit(KIND, data, _SETTINGS), _FOLDS))

@@ -23,8 +23,56 @@ from typing import TYPE_CHECKING
 from serifos import errors
 from serifos.facts.workload import Load
 from serifos.facts.workload import Workload
-from serifos.model import parameter
 from serifos import plugins
+
+LOG = logging.getLogger(__name__)
+
+_REMOVED = ('hybrid',)
+
+
+@dataclasses.dataclass(frozen=True)
+class Parameter:
+    """A setting of a fit, such as minsplit: its standard value and its range.
+
+    :param whole: whether it is rounded to a whole number
+    :param searched: whether a search for settings tries other values
+    """
+
+    name: str
+    standard: float
+    least: float
+    greatest: float
+    whole: bool = True
+    searched: bool = True
+
+    def valid(self, value: float) -> float:
+        """The nearest value that may be used."""
+        value = min(max(value, self.least), self.greatest)
+        return float(round(value)) if self.whole else float(value)
+
+
+def valid_settings(parameters: Iterable[Parameter],
+                   given: Mapping[str, float]) -> dict[str, float]:
+    """Every setting of a kind: the value given, else its standard.
+
+    :raises InputError: where a name is unknown, or a value out of range
+    """
+    by_name = {one.name: one for one in parameters}
+    for name, value in given.items():
+        if name not in by_name:
+            raise errors.InputError(
+                f'There is no setting {name} here; there is '
+                f'{", ".join(by_name) or "none"}.')
+        one = by_name[name]
+        if not one.least <= value <= one.greatest or (
+                one.whole and value != round(value)):
+            raise errors.InputError(
+                f'{name} = {value:g} cannot be used; give a '
+                f'{"whole " * one.whole}number from {one.least:g} to '
+                f'{one.greatest:g}.')
+    return {name: float(given.get(name, one.standard))
+            for name, one in by_name.items()}
+
 
 if TYPE_CHECKING:
     import numpy as np
@@ -32,10 +80,6 @@ if TYPE_CHECKING:
 
     from serifos.facts.dataset import Sample
     from serifos.model.conditions import Conditions
-
-LOG = logging.getLogger(__name__)
-
-_REMOVED = ('hybrid',)
 
 
 class Predictor(Protocol):
@@ -183,7 +227,7 @@ class Kind:
 
     read: Callable[[str, Mapping[str, Any]], Predictor]
     fitter: str
-    settings: tuple[parameter.Parameter, ...] = ()
+    settings: tuple[Parameter, ...] = ()
     tenants: bool = False
     method: int = 1
     conditions: bool = False
@@ -196,7 +240,7 @@ class Kind:
             conditions: Conditions | None = None,
             samples: Sequence[Sample] = ()) -> Mapping[str, Any]:
         """:raises InputError: where a setting is unknown or out of range"""
-        settings = parameter.settings(self.settings, given)
+        settings = valid_settings(self.settings, given)
         more: dict[str, Any] = (
             {'seen': seen, 'predicts': predicts} if self.tenants else {})
         if self.conditions and conditions is not None:

@@ -20,6 +20,7 @@ import functools
 import numpy as np
 import numpy.typing as npt
 
+from serifos.facts import hot_by
 from serifos.facts.hot_by import LATENCY
 from serifos.facts import workload
 from serifos.model import kinds
@@ -362,3 +363,45 @@ class Squares:
             total += (1 + (i != j)) * parts[:, i] * parts[:, j] * (
                 own[:, column])
         return np.sqrt(np.maximum(total, 0.0) / np.maximum(own[:, 0], 1.0))
+
+
+class TailFleet(Fleet):
+    """As its parent, but that pools are compared by a 99th percentile.
+
+    It is predicted by the model that was fitted to those of the runs,
+    ``tails`` in a model file: telemetry has only means. Latencies, and what
+    tenants see, stay means: SLOs are about these. A Load has more features:
+    for each distinct model of the 99th percentile, how many workloads lie
+    outside of its range. A pool whose model has none counts as one without
+    a model.
+
+    :param by: ``read_p99`` or ``write_p99``
+    """
+
+    def __init__(self, models: Sequence[Model | None], by: str,
+                 floor: float = workload.ACTIVE_FLOOR) -> None:
+        figure = hot_by.TAILS[by]
+        having = [model if model and figure in model.tails else None
+                  for model in models]
+        super().__init__(having, floor, squares=False)
+        self.hot_by = by
+        self._tails = Fleet(
+            [model and model.tails[figure] for model in having], floor,
+            squares=False)
+        self._own = self.features
+        self.features += self._tails.features - COMMON
+
+    def figure(self, pools: Ints, loads: Floats, own: Floats) -> Floats:
+        """The 99th percentile that the tenants see in the mean, µs[n]."""
+        return self._tails.tenants(
+            pools, self._of(loads), np.arange(len(pools)), self._of(own))
+
+    def _loads(self, seen: dict[str, Floats]) -> Floats:
+        found = super()._loads(seen)
+        found[:, self._own:] = self._tails._loads(seen)[
+            :, COMMON:]
+        return found
+
+    def _of(self, loads: Floats) -> Floats:
+        """The same Loads as the models of the 99th percentile read them."""
+        return np.delete(loads, np.s_[COMMON:self._own], axis=1)

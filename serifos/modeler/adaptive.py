@@ -31,8 +31,8 @@ that a wild one moves."""
 def held_out_error(samples: Sequence[Sample]) -> float:
     """The cross-validated error of a model of some runs."""
     # statsmodels takes a second to import.
-    from serifos.model import cv_error
-    return cv_error.error(samples)
+    from serifos.model import held_out
+    return held_out.cv_error(samples)
 
 
 class Chooser:

@@ -14,7 +14,7 @@ import ddt
 from serifos.bench import fio_result
 from serifos.facts import distribution
 from serifos.files import documents
-from serifos.model.queueing import modes
+from serifos.model.queueing import hits
 from tests.functional import machine
 
 _MIB = 64
@@ -55,7 +55,7 @@ class DistributionTest(machine.MachineTest):
             '--output-format=json+'))
         after = resource.getrusage(resource.RUSAGE_CHILDREN).ru_inblock
         times = distribution.of_seen(found, 'read')
-        parted = modes.parted(times)
+        parted = hits.parted(times)
         return (None if parted is None else parted.slow,
                 (after - before) * 512 / (_MIB * 2 ** 20), times)
 

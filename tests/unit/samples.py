@@ -11,7 +11,6 @@ from serifos.facts.dataset import Sample
 from serifos.facts.workload import Load
 from serifos.facts.workload import Workload
 from serifos.model.tenant import inputs
-from serifos.model.tenant import trend
 
 HEADER = Header({'model': 'TEST', 'serial': 'S1', 'size_gib': 372.0,
                  'target': '/dev/test'},
@@ -58,7 +57,7 @@ _PARTS = {'read_us': _WAIT, 'read_us_per_block': {**_WAIT, 'offset': 1.5},
           'write_us': {'offset': 1.0, 'writes': 0.6}}
 APART = {
     'figure': 'all', 'noise': 0.05,
-    'trend': {**dict.fromkeys(trend.TREND, 0.0), 'half_q': 1.0,
+    'trend': {**dict.fromkeys(inputs.TREND, 0.0), 'half_q': 1.0,
               'sharpness': 1.0},
     'members': [{'units': [], 'parts': {
         name: _PARTS.get(name, {'offset': -25.0}) for name in inputs.OWN}}]}

@@ -66,13 +66,13 @@ class Calibrate(app.Fails, lister.Lister):
         from serifos.lab.calibrate import calibrate
         from serifos.lab.calibrate import calibrate_page as calibrate_report
         from serifos.lab.calibrate import scenarios
-        from serifos.model import parameter
+        from serifos.model import kinds
         from serifos.report import measured as measured_at
         args, out = parsed_args, pathlib.Path(parsed_args.out)
         bounds.refuse_outside('--seed', args.seed, 0)
         atomic.refuse_unwritable(out, 'model')
         paging.refuse_absurd(args)
-        given = parameter.settings(queueing.QUEUEING.settings, {
+        given = kinds.valid_settings(queueing.QUEUEING.settings, {
             'stations': args.stations, 'alpha': args.alpha})
         datasets = [documents.read_dataset(path) for path in args.datasets]
         measured = calibrate.runs(datasets, args.predicts)

@@ -32,7 +32,6 @@ from serifos.facts import fields
 from serifos.facts.workload import Load
 from serifos.lab.regression import inputs
 from serifos.model import kinds
-from serifos.model import parameter
 
 if TYPE_CHECKING:
     import numpy as np
@@ -221,9 +220,9 @@ LRM = kinds.Kind(from_parameters, 'serifos.lab.regression.lrm:fit',
                  conditions=True)
 MARS = kinds.Kind(
     from_parameters, 'serifos.lab.regression.mars:fit',
-    (parameter.Parameter('nnodes', 21, 3, 800),
-     parameter.Parameter('threshold', 0.001, 0, 0.999, whole=False),
-     parameter.Parameter('nprune', 800, 2, 800),
-     parameter.Parameter('degree', 2, 1, 2)), method=2,
+    (kinds.Parameter('nnodes', 21, 3, 800),
+     kinds.Parameter('threshold', 0.001, 0, 0.999, whole=False),
+     kinds.Parameter('nprune', 800, 2, 800),
+     kinds.Parameter('degree', 2, 1, 2)), method=2,
     conditions=True)
 """An nprune of 800 is as many as nnodes: there never are more."""

@@ -34,7 +34,6 @@ from serifos.facts.workload import Load
 from serifos.lab.regression import inputs
 from serifos.lab.regression.neighbours import Neighbours
 from serifos.model import kinds
-from serifos.model import parameter
 
 if TYPE_CHECKING:
     import numpy as np
@@ -277,20 +276,20 @@ def _is_neighbours(about: object, width: int) -> bool:
             and all(_numbers(run, width + 1) for run in about['runs']))
 
 
-_NSPLITS = parameter.Parameter('nsplits', 100, 2, 400)
-_SMOOTHING = parameter.Parameter('smoothing', CHOSEN, CHOSEN, 1000,
-                                 searched=False)  # each fit chooses
-_LINEAR_SPLITS = parameter.Parameter('linear_splits', CHOSEN, CHOSEN, 1,
-                                     searched=False)
+_NSPLITS = kinds.Parameter('nsplits', 100, 2, 400)
+_SMOOTHING = kinds.Parameter('smoothing', CHOSEN, CHOSEN, 1000,
+                             searched=False)  # each fit chooses
+_LINEAR_SPLITS = kinds.Parameter('linear_splits', CHOSEN, CHOSEN, 1,
+                                 searched=False)
 
 CART = kinds.Kind(from_parameters, 'serifos.lab.regression.cart:fit',
-                  (parameter.Parameter('minsplit', 20, 2, 400),
-                   parameter.Parameter('cp', 0.01, 0, 0.999, whole=False)),
+                  (kinds.Parameter('minsplit', 20, 2, 400),
+                   kinds.Parameter('cp', 0.01, 0, 0.999, whole=False)),
                   conditions=True)
 M5 = kinds.Kind(from_parameters, 'serifos.lab.regression.cubist:fit',
                 (_NSPLITS, _SMOOTHING, _LINEAR_SPLITS), method=3,
                 conditions=True)
 CUBIST = kinds.Kind(from_parameters, 'serifos.lab.regression.cubist:fit',
-                    (_NSPLITS, parameter.Parameter('ntrees', 1, 1, 100),
-                     parameter.Parameter('ninstances', 0, 0, 9), _SMOOTHING,
+                    (_NSPLITS, kinds.Parameter('ntrees', 1, 1, 100),
+                     kinds.Parameter('ninstances', 0, 0, 9), _SMOOTHING,
                      _LINEAR_SPLITS), method=4, conditions=True)

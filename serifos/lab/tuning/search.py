@@ -27,7 +27,7 @@ from serifos import errors
 from serifos.facts import bounds
 from serifos.model import fit_runs
 from serifos.model import held_out
-from serifos.model import parameter
+from serifos.model import kinds
 from serifos.model import quality
 
 Point = tuple[float, ...]
@@ -88,7 +88,7 @@ class Iteration:
 class Trace:
     """The steps of a search, and its result."""
 
-    parameters: tuple[parameter.Parameter, ...]
+    parameters: tuple[kinds.Parameter, ...]
     standard: Point
     steps: tuple[Iteration, ...]
 
@@ -124,7 +124,7 @@ class Trace:
                 for one, value in zip(self.parameters, point)}
 
 
-def search(parameters: Sequence[parameter.Parameter], evaluate: Evaluate,
+def search(parameters: Sequence[kinds.Parameter], evaluate: Evaluate,
            options: SearchOptions = SearchOptions()) -> Trace:
     """Searches for the settings of least RMSE.
 
@@ -182,7 +182,7 @@ def cost(kind: str, data: fit_runs.Runs, seed: int,
         return math.nan
 
 
-def _around(parameters: Sequence[parameter.Parameter],
+def _around(parameters: Sequence[kinds.Parameter],
             explored: Iterable[Point], pivots: Iterable[Point], splits: int
             ) -> set[Point]:
     """The corners of the subspaces that surround the pivots."""
@@ -191,7 +191,7 @@ def _around(parameters: Sequence[parameter.Parameter],
         _axis(*each, splits) for each in zip(parameters, pivot, taken)))}
 
 
-def _axis(tuned: parameter.Parameter, at: float, taken: Sequence[float],
+def _axis(tuned: kinds.Parameter, at: float, taken: Sequence[float],
           splits: int) -> set[float]:
     """The space between the neighbours of a pivot, split, valid values."""
     low = max((v for v in taken if v < at), default=tuned.least)

@@ -38,6 +38,12 @@ _MOST_COUNT = 1000
 
 Coefficients = Mapping[str, float]
 
+SYMBOLS = {INTERCEPT: '',
+           'sum_write_pct': 'Σ write_pct', 'sum_block_kib': 'Σ block_kib',
+           'sum_q_r': 'Σ q·r', 'sum_q_w': 'Σ q·w',
+           'sum_q_s_r': 'Σ q·s·r', 'sum_q_s_w': 'Σ q·s·w'}
+"""The terms as they are shown to people."""
+
 
 @dataclasses.dataclass(frozen=True)
 class Linear:
@@ -89,13 +95,6 @@ class Linear:
                                (rest, self.rest))]
 
 
-SYMBOLS = {INTERCEPT: '',
-           'sum_write_pct': 'Σ write_pct', 'sum_block_kib': 'Σ block_kib',
-           'sum_q_r': 'Σ q·r', 'sum_q_w': 'Σ q·w',
-           'sum_q_s_r': 'Σ q·s·r', 'sum_q_s_w': 'Σ q·s·w'}
-"""The terms as they are shown to people."""
-
-
 def from_parameters(kind: str, parameters: Mapping[str, object]) -> Linear:
     """The predictor that a model file's ``parameters`` describe.
 
@@ -140,6 +139,8 @@ def _is_label(label: str) -> bool:
 
 
 CONSOLIDATION = kinds.Kind(
-    from_parameters, 'serifos.model.linear.consolidation:fit')
+    from_parameters, 'serifos.model.linear.fit:fit_consolidation')
+
+
 OUTSTANDING = kinds.Kind(
-    from_parameters, 'serifos.model.linear.outstanding:fit')
+    from_parameters, 'serifos.model.linear.fit:fit_outstanding')

@@ -15,8 +15,8 @@ import math
 from typing import Any
 
 from serifos import errors
+from serifos.facts import fields
 from serifos.model import kinds
-from serifos.model.queueing import checks
 
 TERMS = ('us_per_client_kib', 'us_per_client', 'us_per_kib', 'us')
 """c1 ... c4 of Eq. 1; with :data:`LN`, times ln f (Eq. 2-3)."""
@@ -38,6 +38,9 @@ _ROUNDING = 1e-9
 
 Times = tuple[float, ...]
 """c1 ... c4 of a class at a station, the file set within them."""
+
+MOST = 1e9
+AGAIN = 'fit it again with serifos-model fit or calibrate.'
 
 
 @dataclasses.dataclass(frozen=True)
@@ -136,7 +139,7 @@ class Cases:
             raise errors.FormatError(
                 f'A queueing model has more work of {label} for up to '
                 f'{self.few:g} clients than for more of them, so that a '
-                f'device would be better for more load; {checks.AGAIN}')
+                f'device would be better for more load; {AGAIN}')
 
     def lines(self, row: Mapping[str, float],
               is_media: bool) -> list[tuple[str, str]]:
@@ -178,15 +181,15 @@ def read(parameters: Mapping[str, Any], classes: tuple[str, ...]
     :raises FormatError: where a size, a number or a share is unfit
     """
     gib = parameters.get('file_set_gib', 1.0)
-    checks.figure('file_set_gib', gib, checks.MOST)
+    figure('file_set_gib', gib, MOST)
     given = {}
     for name, most in (('p1', 1.0), ('p1_few', 1.0), ('few_clients',
-                       checks.MOST), ('cached_gib', checks.MOST),
-                       ('cached_volumes', checks.MOST)):
-        given[name] = checks.mapping(
+                       MOST), ('cached_gib', MOST),
+                       ('cached_volumes', MOST)):
+        given[name] = mapping(
             parameters.get(name) or {}, name, classes)
         for label, value in given[name].items():
-            checks.figure(f'{name} of {label}', value, most)
+            figure(f'{name} of {label}', value, most)
     found = {}
     for label in classes:
         p1 = given['p1'].get(label, 1.0)
@@ -207,7 +210,7 @@ def refuse_unbounded(label: str, row: Mapping[str, Any],
         raise errors.FormatError(
             f'A queueing model has times of {label} for file sets '
             'that a cache holds and no cached_gib, the size of the '
-            f'largest of them; {checks.AGAIN}')
+            f'largest of them; {AGAIN}')
     if any(term.endswith(FEW) for term in row):
         _refuse_unbounded(label, its, 'times')
 
@@ -216,4 +219,29 @@ def _refuse_unbounded(label: str, its: Cases, what: str) -> None:
     if its.few is None:
         raise errors.FormatError(
             f'A queueing model has {what} of {label} for few clients and no '
-            f'few_clients, the largest number of them; {checks.AGAIN}')
+            f'few_clients, the largest number of them; {AGAIN}')
+
+
+def mapping(doc: object, name: str,
+            known: tuple[str, ...]) -> Mapping[str, Any]:
+    """A part of the file, of known names only.
+
+    :raises FormatError: where it is none, or has an unknown name
+    """
+    if not isinstance(doc, Mapping):
+        raise errors.FormatError(
+            f'A queueing model has no {name} that can be read; {AGAIN}')
+    unknown = sorted(set(doc) - set(known))
+    if unknown:
+        raise errors.FormatError(
+            f'A queueing model has no {unknown[0]} in its {name}; it may use '
+            f'{", ".join(known)}.')
+    return doc
+
+
+def figure(name: str, value: object, most: float) -> None:
+    """:raises FormatError: where it is no number from 0 to ``most``"""
+    if not fields.is_number(value, 0, most):
+        raise errors.FormatError(
+            f'The {name} of a queueing model is {value}; it must be a number '
+            f'from 0 to {most:g}: {AGAIN}')

@@ -28,11 +28,9 @@ import numpy.typing as npt
 from serifos.facts.dataset import Sample
 from serifos.facts.workload import Load
 from serifos.model.queueing import cases
-from serifos.model.queueing import columns
 from serifos.model.queueing import hits
 from serifos.model.queueing import predict as queueing
 from serifos.model.queueing import search
-from serifos.model.queueing import steps
 
 Floats = npt.NDArray[np.float64]
 
@@ -50,6 +48,11 @@ _LEAST_SIZES = 3
 # are less than that half.
 _STRONG = 6.0
 _CLEAR = 0.5
+
+LEAST = 6
+"""Runs with requests of the class on either side of a step."""
+
+_TRIED = 12
 
 
 @dataclasses.dataclass(frozen=True)
@@ -81,7 +84,7 @@ class _Fit:
     def cases(self) -> list[tuple[str, bool]]:
         """(class, whether of case s1 by size) of the columns in use."""
         used = self.theta.reshape(4, -1).any(axis=0)
-        return columns.by_size(label for label, its in zip(
+        return search.by_size(label for label, its in zip(
             self.data.labels, used) if its)
 
 
@@ -138,12 +141,12 @@ def calibrated(loads: Sequence[Load], y: Floats,
 def _best(loads: Sequence[Load], y: Floats, gib: Floats | None,
           stations: float, alpha: float, shares: Mapping[str, cases.Share],
           media: Mapping[int, float]) -> _Fit:
-    found = _networks(columns.data(loads, y, gib, {}, shares, media), {},
+    found = _networks(search.data(loads, y, gib, {}, shares, media), {},
                       stations, alpha)
     if gib is not None and (cached := _cached_gib(loads, y, gib)):
-        data = columns.data(loads, y, gib, cached, shares, media)
+        data = search.data(loads, y, gib, cached, shares, media)
         found += [each for each in _networks(data, cached, stations, alpha)
-                  if each.cases == columns.by_size(data.labels)]
+                  if each.cases == search.by_size(data.labels)]
     return min(found, key=lambda each: each.criterion)
 
 
@@ -164,11 +167,11 @@ def _networks(data: search.Data, cached: Mapping[str, float],
 def _stepped(best: _Fit, alpha: float,
              shares: Mapping[str, cases.Share]) -> _Fit:
     """The fit with the work that steps up with the clients, if it does."""
-    for label in dict(columns.by_size(best.data.labels)):
+    for label in dict(search.by_size(best.data.labels)):
         if label in shares and (shares[label].clients is not None
                                 or shares[label].volumes is not None):
             continue
-        step = steps.best(best.data, best.theta, label)
+        step = best_step(best.data, best.theta, label)
         if step is not None:
             new = _Fit(step.data, search.pruned(step.data, step.theta, alpha),
                        best.cached, {**best.few, label: step.clients})
@@ -187,14 +190,14 @@ def _cached_gib(loads: Sequence[Load], y: Floats,
     slope.
     """
     def criterion(cached: Mapping[str, float]) -> float:
-        data = columns.data(loads, y, gib, cached, {})
+        data = search.data(loads, y, gib, cached, {})
         return _Fit(data, search.single(data), cached).criterion
     sizes = np.unique(gib).tolist()
     if len(sizes) < _LEAST_SIZES:
         return {}
     found: dict[str, float] = {}
-    data = columns.data(loads, y, gib, {}, {})
-    for label in dict(columns.by_size(data.labels)):
+    data = search.data(loads, y, gib, {}, {})
+    for label in dict(search.by_size(data.labels)):
         found = min([found, *({**found, label: size} for size in sizes[:-1])],
                     key=criterion)
     return found
@@ -217,7 +220,7 @@ def _told_apart(data: search.Data, seek: Callable[[search.Data], Floats],
                    for label, *_ in data.labels if has}
         if all(label == to for label, to in nearest.items()):
             return data, theta
-        data = columns.merged(data, nearest)
+        data = search.merged(data, nearest)
 
 
 def _parameters(best: _Fit, gib: Floats | None,
@@ -241,7 +244,7 @@ def _parameters(best: _Fit, gib: Floats | None,
         'cached_volumes': {label: share.volumes for label, share in its.items()
                            if share.volumes is not None}}
     return {'stations': {
-        name: {label: steps.short(row) for label, row in of.items()}
+        name: {label: short(row) for label, row in of.items()}
         for name, of in stations.items()},
             'p1': {label: its[label].p1 if label in its
                    else float(label in media) for label in classes},
@@ -260,7 +263,7 @@ def _stations(best: _Fit) -> dict[str, dict[str, dict[str, float]]]:
                 if value:
                     found[name].setdefault(label, {})[term] = float(value)
         for label in best.few.keys() & found[name].keys():
-            found[name][label] = steps.whole(found[name][label])
+            found[name][label] = whole(found[name][label])
     return found
 
 
@@ -277,3 +280,102 @@ def _cache_first(data: search.Data, theta: Floats) -> list[int]:
     alone = a + b
     return sorted(range(2), key=lambda i: (
         not theta[i].any(), b[i] / alone[i] if alone[i] else 0.0, alone[i]))
+
+
+@dataclasses.dataclass(frozen=True)
+class Step:
+    """A fit with a step.
+
+    :param clients: the most before it
+    :param data: with columns of the work of few clients (:data:`.cases.FEW`)
+        and, without that, of what is added beyond them
+    """
+
+    clients: float
+    data: search.Data
+    theta: Floats
+
+
+def best_step(data: search.Data, theta: Floats, label: str) -> Step | None:
+    """The step of a class that fits best; None where runs are too few.
+
+    The paper's cases s1 and s2 by threads, where only times show them.
+    Beyond the step a request has the work of before, and more: were it less,
+    a device would be better for more load.
+
+    Each is tried by one step of Gauss and Newton from the fit without it;
+    the one with the least squares is then fitted, from there and afresh.
+    """
+    slopes, misfit = data.slopes(theta), data.misfit(theta)
+    columns = _columns(data, label)
+    one = not theta.reshape(2, -1)[1].any()  # station
+
+    def squares(clients: float) -> float:
+        more = np.hstack([slopes, slopes[:, np.tile(columns, 4)] * (
+            data.clients[data.runs] > clients)[:, None]])
+        if one:
+            more = more[:, np.concatenate([
+                np.arange(slopes.shape[1]) < slopes.shape[1] // 2,
+                np.arange(more.shape[1] - slopes.shape[1])
+                < 2 * columns.sum()])]
+        left = slopes @ theta - misfit
+        wrong = more @ search.least(more, left) - left
+        return float(wrong @ wrong)
+    bounds = _bounds(data, columns)
+    if not bounds:
+        return None
+    clients = min(bounds, key=squares)
+    split, start = _split(data, theta, columns, clients)
+    return Step(clients, split, search.single(split) if one else min(
+        search.fitted(split, start, start >= 0), search.two(split),
+        key=lambda each: search.schwarz(split, each)))
+
+
+def whole(row: Mapping[str, float]) -> dict[str, float]:
+    """The terms of more clients, and of few, of a row of :class:`Step`."""
+    terms = dict.fromkeys(term.removesuffix(cases.FEW) for term in row)
+    return {name: value for term in terms
+            for few in [row.get(term + cases.FEW, 0.0)]
+            for name, value in ((term, few + row.get(term, 0.0)),
+                                (term + cases.FEW, few))}
+
+
+def short(row: Mapping[str, float]) -> dict[str, float]:
+    """The same without terms of few clients that say nothing new."""
+    return {term: value for term, value in row.items() if not (
+        term.endswith(cases.FEW)
+        and value == row.get(term.removesuffix(cases.FEW)))}
+
+
+def _columns(data: search.Data, label: str) -> npt.NDArray[np.bool_]:
+    return np.array([of == label for of, *_ in data.labels])
+
+
+def _bounds(data: search.Data, columns: npt.NDArray[np.bool_]
+            ) -> list[float]:
+    clients = np.sort(data.clients[data.rows[:, columns].any(axis=1)])
+    some = np.unique(clients[LEAST - 1:-LEAST])
+    some = some[some < (clients[-LEAST:].min() if len(clients) else 0)]
+    if len(some) > _TRIED:
+        some = np.unique(np.quantile(
+            some, np.linspace(0, 1, _TRIED), method='inverted_cdf'))
+    return some.tolist()
+
+
+def _split(data: search.Data, theta: Floats,
+           columns: npt.NDArray[np.bool_], clients: float
+           ) -> tuple[search.Data, Floats]:
+    """The data with columns beyond a step, and the fit without one in it."""
+    beyond = data.clients > clients
+    labels = [(label, *(term + cases.FEW for term in terms)) if its
+              else (label, *terms)
+              for its, (label, *terms) in zip(columns, data.labels)]
+    added = [of for its, of in zip(columns, data.labels) if its]
+    start = np.hstack([theta.reshape(4, -1),
+                       np.zeros((4, len(added)))]).ravel()
+    return dataclasses.replace(
+        data, rows=np.hstack([
+            data.rows, data.rows[:, columns] * beyond[:, None]]),
+        labels=(*labels, *added),
+        visits=None if data.visits is None else np.hstack([
+            data.visits, data.visits[:, columns]])), start

@@ -43,9 +43,7 @@ from typing import TYPE_CHECKING
 from serifos import errors
 from serifos.facts.workload import Load
 from serifos.model import kinds
-from serifos.model import parameter
 from serifos.model.queueing import cases
-from serifos.model.queueing import checks
 from serifos.model.queueing import two_stations
 
 if TYPE_CHECKING:
@@ -187,20 +185,20 @@ def from_parameters(kind: str, parameters: Mapping[str, Any]) -> Queueing:
 
     :raises FormatError: where a station, class, term or figure is unfit
     """
-    stations = checks.mapping(parameters.get('stations'), 'stations', STATIONS)
+    stations = cases.mapping(parameters.get('stations'), 'stations', STATIONS)
     of_class = cases.read(parameters, CLASSES)
     for name, classes in stations.items():
-        for label, row in checks.mapping(classes, name, CLASSES).items():
-            for term, value in checks.mapping(
+        for label, row in cases.mapping(classes, name, CLASSES).items():
+            for term, value in cases.mapping(
                     row, f'{name} {label}', cases.KNOWN).items():
-                checks.figure(f'{term} of {name} {label}', value, checks.MOST)
+                cases.figure(f'{term} of {name} {label}', value, cases.MOST)
             cases.refuse_unbounded(label, row, of_class[label])
             of_class[label].refuse_falling(label, row, name == STATIONS[1])
     fitted = sum(bool(value) for classes in stations.values()
                  for row in classes.values() for value in row.values())
     if not fitted:
         raise errors.FormatError(
-            'The stations of the model take no time at all; ' + checks.AGAIN)
+            'The stations of the model take no time at all; ' + cases.AGAIN)
     measured = {label for classes in stations.values() for label in classes}
     sources = [nearest(label, measured) for label in CLASSES]
     usual, few = (tuple(tuple(
@@ -232,7 +230,7 @@ def _lines(stations: Mapping[str, Any], of_class: Mapping[str, cases.Cases]
 
 QUEUEING = kinds.Kind(
     from_parameters, 'serifos.model.queueing.fit:fit',
-    (parameter.Parameter('stations', 2, 1, 2),
-     parameter.Parameter('alpha', 0.05, 0, 1, whole=False)),
+    (kinds.Parameter('stations', 2, 1, 2),
+     kinds.Parameter('alpha', 0.05, 0, 1, whole=False)),
     distributions=True)
 """``alpha`` is the p-value above which a term is removed."""

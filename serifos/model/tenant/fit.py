@@ -33,7 +33,6 @@ from serifos.model.tenant import arithmetic
 from serifos.model.tenant.arithmetic import NUMBERS
 from serifos.model.tenant import inputs
 from serifos.model.tenant import parameters
-from serifos.model.tenant import trend
 
 Floats = npt.NDArray[np.float64]
 
@@ -98,7 +97,7 @@ def fit(loads: Sequence[Load], y: Floats,
                    [seen[i] for i in few] if seen else [], figure)
     rng = np.random.default_rng(seed)
     coefficients = fit_trend(
-        rows.sums[:, :len(trend.FIELDS)], np.log(y[list(few)]), rng)
+        rows.sums[:, :len(inputs.TREND_FIELDS)], np.log(y[list(few)]), rng)
     values = rows.values(coefficients)
     centre = values.mean(axis=0)
     more = rows.at_other_depths(coefficients)
@@ -323,8 +322,8 @@ class Rows:
 
 def _logs(sums: Floats, coefficients: Mapping[str, float]) -> Floats:
     """The log of the trend, in µs: float[k, n, fields] → float[k, n]."""
-    return trend.log_us(coefficients, np.moveaxis(
-        sums[..., :len(trend.FIELDS)], -1, 0), _OF)
+    return inputs.log_us(coefficients, np.moveaxis(
+        sums[..., :len(inputs.TREND_FIELDS)], -1, 0), _OF)
 
 
 def _mean(sums: Sequence[float], figure: str) -> tuple[float, ...]:
@@ -352,21 +351,21 @@ def fit_trend(sums: Floats, logs: Floats,
     By nonlinear least squares in log latency, from several starts, with a
     prior about a nominal device for each coefficient.
 
-    :param sums: of :data:`.trend.FIELDS`, float[n, 8]
+    :param sums: of :data:`.trend.TREND_FIELDS`, float[n, 8]
     :param logs: of what n runs measured, float[n]
     :param rng: of the starts of the search
     """
     nominal, arrays = _nominal_trend(sums, logs), arithmetic.arrays()
-    leeway = np.array([_LEEWAY[name] for name in trend.TREND])
+    leeway = np.array([_LEEWAY[name] for name in inputs.TREND])
 
     def coefficients(steps: Floats) -> dict[str, float]:
         values = nominal * np.exp(np.clip(steps * leeway, -20, 20))
-        return {**dict(zip(trend.TREND, values.tolist())),
+        return {**dict(zip(inputs.TREND, values.tolist())),
                 'sharpness': 1 + float(values[-1])}
 
     def wrong(steps: Floats) -> Floats:
         return np.concatenate([
-            trend.log_us(coefficients(steps), sums.T, arrays) - logs,
+            inputs.log_us(coefficients(steps), sums.T, arrays) - logs,
             _PRIOR * steps])
     starts = [np.zeros(len(leeway)), *rng.normal(
         0, 0.5, (_STARTS - 1, len(leeway)))]
@@ -390,4 +389,4 @@ def _nominal_trend(sums: Floats, logs: Floats) -> Floats:
           'drain_us_per_kib': per_kib / 2,
           'drain_read_us_per_kib': per_kib / 20, 'sequential': 0.7,
           'sharpness': 1.5}
-    return np.array([of[name] for name in trend.TREND])
+    return np.array([of[name] for name in inputs.TREND])

@@ -4,6 +4,17 @@
 Standard library only: cinder-scheduler loads this module. Every input rises
 with every workload that is added. The same code computes with numbers and
 with arrays.
+
+The trend of a model is latency by the resources that a Load occupies. It
+bounds a closed network from three sides,
+
+    service   floors, µs per outstanding request (the dies of a device) and
+              the part of a request's own size, √Σ q·s²,
+    transfer  µs per outstanding KiB: the bus,
+    drain     µs per outstanding write and KiB: how its buffer empties,
+
+and is (service^p + transfer^p + drain^p)^(1/p), their smooth maximum. No
+coefficient is negative.
 """
 
 from __future__ import annotations
@@ -15,9 +26,26 @@ from serifos.facts.workload import Load
 from serifos.facts.workload import Workload
 from serifos.model.tenant.arithmetic import Arithmetic
 from serifos.model.tenant.arithmetic import Number
-from serifos.model.tenant import trend
 
-FIELDS = (*trend.FIELDS, 'sum_q_quick_w', 'sum_q_s_quick_w', 'sum_q_slow_w',
+TREND = ('floor_us', 'read_floor_us', 'write_floor_us', 'half_q', 'read_us',
+         'write_us', 'read_own_us', 'write_own_us', 'read_us_per_kib',
+         'write_us_per_kib', 'drain_us', 'drain_us_per_kib',
+         'drain_read_us_per_kib', 'sequential', 'sharpness')
+"""The coefficients of a trend.
+
+A floor is the time of one request alone; that of reads and that of writes
+are added by half at ``half_q`` of them outstanding. ``own`` is for a request
+of 64 KiB. ``sequential`` is the fixed cost of a sequential request as a
+fraction of a random one's, ``sharpness`` is p.
+"""
+
+TREND_FIELDS = ('sum_q_r', 'sum_q_w', 'sum_q_s_r', 'sum_q_s_w', 'sum_q_r_x',
+                'sum_q_w_x', 'sum_q_s2_r', 'sum_q_s2_w')
+"""The fields of a Load that the trend reads."""
+
+_NOTHING = 1e-9
+
+FIELDS = (*TREND_FIELDS, 'sum_q_quick_w', 'sum_q_s_quick_w', 'sum_q_slow_w',
           'sum_q_s_slow_w')
 """The fields of a Load that the inputs are made of."""
 
@@ -52,6 +80,33 @@ _LEAST = 0.5  # requests; fewer hardly wait for one another
 _SURE = 1e4  # a share of this part of requests counts in full
 
 
+def log_us(coefficients: Mapping[str, float], sums: Sequence[Number],
+           of: Arithmetic) -> Number:
+    """The log of the latency of the trend in µs.
+
+    :param coefficients: by :data:`TREND`
+    :param sums: of :data:`TREND_FIELDS`
+    """
+    t, (q_r, q_w, b_r, b_w, x_r, x_w, s2_r, s2_w) = coefficients, sums
+    p, half = t['sharpness'], t['half_q']
+    reads = x_r + t['sequential'] * (q_r - x_r)
+    writes = x_w + t['sequential'] * (q_w - x_w)
+    own = of.sqrt(of.larger(t['read_own_us'] ** 2 * s2_r
+                            + t['write_own_us'] ** 2 * s2_w, 0.0))
+    service = (t['read_us'] * reads + t['write_us'] * writes + own
+               + t['floor_us']
+               + t['read_floor_us'] * (reads / (reads + half))
+               + t['write_floor_us'] * (writes / (writes + half)))
+    transfer = t['read_us_per_kib'] * b_r + t['write_us_per_kib'] * b_w
+    drain = (t['drain_us'] * q_w + t['drain_us_per_kib'] * b_w
+             + t['drain_read_us_per_kib'] * b_r)
+    logs = [of.log(of.larger(part, _NOTHING))
+            for part in (service, transfer, drain)]
+    most = of.larger(of.larger(logs[0], logs[1]), logs[2])
+    return most + of.log(
+        sum(of.exp(p * (one - most)) for one in logs)) / p
+
+
 def of_load(sums: Sequence[Number], coefficients: Mapping[str, float],
             of: Arithmetic) -> list[Number]:
     """The values of :data:`INPUTS`.
@@ -69,7 +124,7 @@ def of_load(sums: Sequence[Number], coefficients: Mapping[str, float],
     found = (reads, writes, *blocks[:2], r2, w2, reads + writes, blocks[2],
              quick, blocks[3], slow, blocks[4], q_r + q_w - slow, blocks[5])
     return [*(of.log(of.larger(each, 0.0) + _LEAST) for each in found),
-            trend.log_us(coefficients, sums[:8], of)]
+            log_us(coefficients, sums[:8], of)]
 
 
 def own(sums: Sequence[Number]) -> tuple[Number, ...]:

@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
+import dataclasses
 from typing import Any
 
 from serifos import errors
 from serifos.facts import fields
+from serifos.model.tenant.arithmetic import Arithmetic
+from serifos.model.tenant.arithmetic import Number
 from serifos.model.tenant import inputs
-from serifos.model.tenant import member
-from serifos.model.tenant import trend
 
 FIGURES = {'latency_us': 'all',
            'read_latency_us': 'read', 'read_p99_us': 'read',
@@ -28,6 +29,8 @@ _MOST, _STEEPEST, _GREATEST = 1e6, 1e3, 1e9
 # The part of their own queue that files of former releases do not have: none.
 _FORMER = {name: {_OFFSET: -_MOST} for name in inputs.OWN[inputs.QUEUE]}
 _TREND = {'half_q': (1e-6, _GREATEST), 'sharpness': (1.0, 1e4)}
+
+_LONGEST = 50.0  # the log of a part in µs
 
 
 def figure_of(predicts: str) -> str | None:
@@ -47,7 +50,7 @@ def _short(value: float) -> float:
 
 
 def read(doc: Mapping[str, Any]
-         ) -> tuple[str, dict[str, float], float, tuple[member.Member, ...]]:
+         ) -> tuple[str, dict[str, float], float, tuple[Member, ...]]:
     """The figure, the trend, the noise, the networks.
 
     :raises FormatError: where something is missing or not a number
@@ -64,13 +67,13 @@ def read(doc: Mapping[str, Any]
 
 def _trend(doc: Mapping[str, Any]) -> dict[str, float]:
     its = doc.get('trend')
-    if not isinstance(its, Mapping) or set(its) != set(trend.TREND):
-        raise _refused('trend', f'must name {", ".join(trend.TREND)}')
+    if not isinstance(its, Mapping) or set(its) != set(inputs.TREND):
+        raise _refused('trend', f'must name {", ".join(inputs.TREND)}')
     return {name: _number(its, name, *_TREND.get(name, (0.0, _GREATEST)))
-            for name in trend.TREND}
+            for name in inputs.TREND}
 
 
-def _member(doc: Any) -> member.Member:
+def _member(doc: Any) -> Member:
     if not isinstance(doc, Mapping) or not isinstance(
             doc.get('units'), list) or not isinstance(
             doc.get('parts'), Mapping) or set(
@@ -79,16 +82,16 @@ def _member(doc: Any) -> member.Member:
                        + ', '.join(inputs.OWN))
     parts = {**_FORMER, **doc['parts']}
     every = [*inputs.INPUTS, *(str(i) for i in range(len(doc['units'])))]
-    return member.Member(
+    return Member(
         tuple(_sum(one, inputs.INPUTS) for one in doc['units']),
         tuple(_sum(parts[name], every) for name in inputs.OWN))
 
 
-def _sum(doc: Any, names: Sequence[str]) -> member.Sum:
+def _sum(doc: Any, names: Sequence[str]) -> Sum:
     if not isinstance(doc, Mapping) or not set(doc) <= {_OFFSET, *names}:
         raise _refused('members', 'must be sums over '
                        f'{", ".join(inputs.INPUTS)} and the units')
-    return member.Sum(_number(doc, _OFFSET, -_MOST, _MOST), tuple(
+    return Sum(_number(doc, _OFFSET, -_MOST, _MOST), tuple(
         (i, _number(doc, name, 0.0, _STEEPEST))
         for i, name in enumerate(names) if name in doc))
 
@@ -106,3 +109,59 @@ def _refused(name: str, why: str) -> errors.FormatError:
     return errors.FormatError(
         f'The {name} of a tenant model {why}; fit it again with '
         'serifos-model fit.')
+
+
+@dataclasses.dataclass(frozen=True)
+class Sum:
+    """offset + Σ slope · value; terms of slope 0 are left out.
+
+    :param terms: (index of the value, slope)
+    """
+
+    offset: float
+    terms: tuple[tuple[int, float], ...]
+
+    def __call__(self, values: Sequence[Number]) -> Number:
+        total = self.offset
+        for index, slope in self.terms:
+            total = total + slope * values[index]
+        return total
+
+
+@dataclasses.dataclass(frozen=True)
+class Member:
+    """A network.
+
+    :param units: sums of the inputs
+    :param parts: of :data:`.inputs.OWN`: sums of the inputs, then of the
+        units' values
+    """
+
+    units: tuple[Sum, ...]
+    parts: tuple[Sum, ...]
+
+    def values(self, inputs: Sequence[Number],
+               of: Arithmetic) -> list[Number]:
+        """µs of each of :data:`.inputs.OWN`."""
+        every = [*inputs, *(
+            (_bounded if i % 2 else _bent)(unit(inputs), of)
+            for i, unit in enumerate(self.units))]
+        return [of.exp(of.smaller(part(every), _LONGEST))
+                for part in self.parts]
+
+    @property
+    def work(self) -> float:
+        """About how many multiplications :meth:`values` takes."""
+        return float(sum(len(one.terms) + 4
+                         for one in (*self.units, *self.parts)))
+
+
+def _bent(value: Number, of: Arithmetic) -> Number:
+    """log(1 + exp(value)), which goes on to rise."""
+    up = of.larger(value, 0.0)
+    return up + of.log(1 + of.exp(value - 2 * up))
+
+
+def _bounded(value: Number, of: Arithmetic) -> Number:
+    """tanh(value)."""
+    return 1 - 2 / (of.exp(of.smaller(2 * value, _LONGEST)) + 1)

@@ -25,13 +25,11 @@ from serifos.facts.workload import FEATURES
 from serifos.facts.workload import Load
 from serifos.facts.workload import Workload
 from serifos.model import kinds
-from serifos.model import parameter
 from serifos.model.tenant import arithmetic
 from serifos.model.tenant.arithmetic import Arithmetic
 from serifos.model.tenant.arithmetic import Number
 from serifos.model.tenant.arithmetic import NUMBERS
 from serifos.model.tenant import inputs
-from serifos.model.tenant import member
 from serifos.model.tenant import parameters
 
 if TYPE_CHECKING:
@@ -41,6 +39,11 @@ if TYPE_CHECKING:
 _AT_ONCE = 4096  # rows that stay in a processor's cache
 _INPUT_WORK = 190.0
 _APART = 2.0  # networks of one form err alike, so by more than they differ
+
+_NONE = 1e-9
+_LOAD, _OWN = len(inputs.FIELDS), len(inputs.OWN_FIELDS)
+_FIELDS = (*inputs.FIELDS, *inputs.OWN_FIELDS)
+_COLUMNS = [FEATURES.index(name) for name in _FIELDS]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -56,7 +59,7 @@ class Tenants:
     figure: str
     trend: Mapping[str, float]
     noise: float
-    members: tuple[member.Member, ...]
+    members: tuple[parameters.Member, ...]
 
     def predict(self, load: Load) -> float:
         """The mean over the tenants of a Load, 0 for a count of 0.
@@ -207,12 +210,6 @@ class Tenants:
                  f'{100 * self.noise:.1f} %')]
 
 
-_NONE = 1e-9
-_LOAD, _OWN = len(inputs.FIELDS), len(inputs.OWN_FIELDS)
-_FIELDS = (*inputs.FIELDS, *inputs.OWN_FIELDS)
-_COLUMNS = [FEATURES.index(name) for name in _FIELDS]
-
-
 def _sums(load: Load) -> tuple[float, ...]:
     return tuple(getattr(load, name) for name in _FIELDS)
 
@@ -254,6 +251,6 @@ def from_parameters(kind: str, doc: Mapping[str, Any]) -> Tenants:
 
 
 TENANT = kinds.Kind(from_parameters, 'serifos.model.tenant.fit:fit', (
-    parameter.Parameter('units', 10, 1, 100),
-    parameter.Parameter('members', 6, 1, 20)), tenants=True)
+    kinds.Parameter('units', 10, 1, 100),
+    kinds.Parameter('members', 6, 1, 20)), tenants=True)
 """``units`` are of each of the ``members``, which are networks."""

@@ -8,12 +8,11 @@ import fixtures
 import numpy as np
 
 from serifos.model import kinds
-from serifos.model import parameter
 from serifos import plugins
 
 KIND = 'power'
-SETTINGS = (parameter.Parameter('power', 0.5, 0, 2, whole=False),
-            parameter.Parameter('unused', 1, 0, 1))
+SETTINGS = (kinds.Parameter('power', 0.5, 0, 2, whole=False),
+            kinds.Parameter('unused', 1, 0, 1))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -51,7 +50,7 @@ def _fails(loads, y, depth):
 POWER = kinds.Kind(lambda kind, doc: Power(**doc), f'{__name__}:_fit',
                    SETTINGS)
 FAILING = kinds.Kind(lambda kind, doc: Power(**doc), f'{__name__}:_fails',
-                     (parameter.Parameter('depth', 1, 1, 3),))
+                     (kinds.Parameter('depth', 1, 1, 3),))
 
 
 class Kind(fixtures.Fixture):

@@ -14,7 +14,6 @@ from serifos.facts import hot_by
 from serifos.facts.workload import Workload
 from serifos.model.model import Model
 from serifos.model import pool_models
-from serifos.model import pool_tails
 
 WRITES = Model(
     'o', 'outstanding', {'intercept_us': 90, 'sum_q_w': 70},
@@ -41,7 +40,7 @@ class TailFleetTestCase(testtools.TestCase):
     def setUp(self):
         super().setUp()
         self.models = [MEAN, OTHER, MEAN, WITHOUT, None]
-        self.fleet = pool_tails.TailFleet(self.models, hot_by.WRITE_P99)
+        self.fleet = pool_models.TailFleet(self.models, hot_by.WRITE_P99)
 
     def of(self, workloads):
         """The Load of these, a row for each pool."""
@@ -74,7 +73,7 @@ class TailFleetTestCase(testtools.TestCase):
             self.assertEqual([False, False, False, True, True],
                              np.isnan(found).tolist())
         self.assertEqual(
-            [True] * 5, np.isnan(pool_tails.TailFleet(
+            [True] * 5, np.isnan(pool_models.TailFleet(
                 self.models, hot_by.READ_P99).latency(pools, loads)).tolist())
 
     def test_each_model_has_a_range_of_its_own(self):

@@ -10,11 +10,10 @@ import testtools
 from serifos import errors
 from serifos.lab.tuning import search
 from serifos.model import kinds
-from serifos.model import parameter
 from tests.unit.papers import golden
 
-WHOLE = parameter.Parameter('minsplit', 20, 2, 400)
-SHARE = parameter.Parameter('cp', 0.01, 0, 0.999, whole=False)
+WHOLE = kinds.Parameter('minsplit', 20, 2, 400)
+SHARE = kinds.Parameter('cp', 0.01, 0, 0.999, whole=False)
 
 
 def bowl(*centre):
@@ -49,7 +48,7 @@ def boxes(draw):
         least = float(draw(strategies.integers(0, 20)))
         width = draw(strategies.sampled_from([0.5, 1, 7, 40, 300]))
         greatest = least + (max(1, int(width)) if whole else width)
-        parameters.append(parameter.Parameter(
+        parameters.append(kinds.Parameter(
             f'p{i}', draw(strategies.floats(least, greatest)), least, greatest,
             whole))
         centre.append(draw(strategies.floats(least, greatest)))
@@ -90,7 +89,7 @@ class SearchTest(testtools.TestCase):
                 delta=0.5 if one.whole else 1e-3 * one.greatest)
 
     def test_a_small_box_of_whole_numbers_is_explored_until_it_ends(self):
-        one = parameter.Parameter('ninstances', 0, 0, 9)
+        one = kinds.Parameter('ninstances', 0, 0, 9)
         asked = Asked(bowl(7))
         trace = search.search([one], asked, search.SearchOptions(4, 5, 1000))
         self.assertEqual((7,), trace.best)
@@ -110,7 +109,7 @@ class SearchTest(testtools.TestCase):
 
     def test_the_first_iterations_of_figure_7(self):
         # k = 3, n = 2 on one parameter: quarters, then around the two best.
-        one = parameter.Parameter('x', 16, 0, 16, whole=False)
+        one = kinds.Parameter('x', 16, 0, 16, whole=False)
         trace = search.search(
             [one], Asked(bowl(5)), search.SearchOptions(3, 2, 2))
         self.assertEqual([((),), ((0.0,),), ((4.0,), (8.0,))],

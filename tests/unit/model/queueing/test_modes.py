@@ -7,7 +7,7 @@ import testtools
 
 from serifos.bench import fio_result
 from serifos.facts import distribution
-from serifos.model.queueing import modes
+from serifos.model.queueing.hits import parted
 from tests.unit.bench import test_fio
 
 
@@ -28,12 +28,12 @@ class PartedTest(testtools.TestCase):
 
     @ddt.data(0.1, 0.3, 0.5, 0.7, 0.9)
     def test_the_share_of_misses_is_what_it_is(self, hits):
-        found = modes.parted(mixed((hits, 20, 0.2), (1 - hits, 180, 0.3)))
+        found = parted(mixed((hits, 20, 0.2), (1 - hits, 180, 0.3)))
         self.assertAlmostEqual(1 - hits, found.slow, delta=0.01)
         self.assertTrue(20 < found.cut_us < 180)
 
     def test_a_real_file_half_of_which_is_in_the_page_cache(self):
-        found = modes.parted(distribution.of_seen(fio_result.parse(
+        found = parted(distribution.of_seen(fio_result.parse(
             test_fio.HALF_CACHED.read_text()), 'read'))
         self.assertAlmostEqual(0.5, found.slow, delta=0.01)
         self.assertTrue(5 < found.cut_us < 60)
@@ -51,10 +51,10 @@ class PartedTest(testtools.TestCase):
         # A tail.
         [(0.97, 20, 0.2), (0.03, 5000, 0.2)])
     def test_what_has_not_two_clear_modes_says_nothing(self, parts):
-        self.assertIsNone(modes.parted(mixed(*parts)))
+        self.assertIsNone(parted(mixed(*parts)))
 
     def test_a_tail_does_not_hide_two_modes(self):
-        found = modes.parted(mixed(
+        found = parted(mixed(
             (0.4, 20, 0.2), (0.58, 180, 0.3), (0.02, 8000, 0.5)))
         self.assertAlmostEqual(0.6, found.slow, delta=0.01)
 
@@ -62,7 +62,7 @@ class PartedTest(testtools.TestCase):
     def test_a_hit_that_waits_for_a_processor_is_no_miss(self, hits):
         # As of real fio, reading a file partly in the page cache: up to one
         # hit in twelve takes five times as long as the others.
-        found = modes.parted(mixed(
+        found = parted(mixed(
             (0.92 * hits, 2, 0.2), (0.04 * hits, 9, 0.1),
             (0.04 * hits, 13, 0.05), (1 - hits, 36, 0.15)))
         self.assertAlmostEqual(1 - hits, found.slow, delta=0.005)
@@ -70,7 +70,7 @@ class PartedTest(testtools.TestCase):
     def test_so_it_is_where_it_takes_half_the_time_of_a_miss(self):
         # Real fio on a busy machine, three quarters of the file in the cache:
         # the kernel read a quarter from the disk.
-        found = modes.parted(distribution.Distribution(-1, (
+        found = parted(distribution.Distribution(-1, (
             0.0006, 0.0071, 0.0608, 0.2658, 0.5224, 0.6237, 0.6413, 0.6443,
             0.6451, 0.6452, 0.6456, 0.6458, 0.6461, 0.6474, 0.6583, 0.6725,
             0.6932, 0.7095, 0.7176, 0.7279, 0.8262, 0.882, 0.9213, 0.9554,

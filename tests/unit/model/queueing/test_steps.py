@@ -8,7 +8,6 @@ import testtools
 from serifos.facts.workload import Workload
 from serifos.model.queueing import cases
 from serifos.model.queueing import fit as queueing_fit
-from serifos.model.queueing import steps
 from tests.unit.model.queueing import test_cases
 from tests.unit import samples
 
@@ -97,7 +96,7 @@ class StepTest(testtools.TestCase):
         self.assertAlmostEqual(180 * 0.9991, media['us'], delta=2)
 
     def test_too_few_runs_tell_of_no_step(self):
-        few = slice(2 * steps.LEAST - 1)
+        few = slice(2 * queueing_fit.LEAST - 1)
         self.assertNotIn('few_clients', queueing_fit.calibrated(
             _LOADS[few], measured(test_cases.PAPER)[few]))
 

@@ -13,7 +13,7 @@ from serifos.design import design
 from serifos import errors
 from serifos.facts.dataset import Condition
 from serifos.facts.workload import Workload
-from serifos.modeler import conditions
+from serifos.modeler import build
 from tests.unit import case
 
 GIB = 2 ** 30
@@ -33,30 +33,30 @@ def of(*found):
 class ConditionsTest(case.DirectoryCase):
 
     def test_a_design_without_any(self):
-        self.assertIsNone(conditions.find(of(), '/dev/sdb'))
+        self.assertIsNone(build.conditions_of(of(), '/dev/sdb'))
 
     def test_they_are_of_a_scratch_file(self):
         for target in ('/dev/sdb', 'vg0', '/srv/x.bin'):
             exc = self.assertRaises(
-                errors.InputError, conditions.find, of(Condition(1.0)),
+                errors.InputError, build.conditions_of, of(Condition(1.0)),
                 target)
             self.assertIn('file:PATH', str(exc))
 
     def test_a_directory_that_is_not_there(self):
         exc = self.assertRaises(
-            errors.DeviceError, conditions.find,
+            errors.DeviceError, build.conditions_of,
             of(Condition(None, 'bfq')), f'file:{self.dir}/no/x.bin')
         self.assertIn('no directory', str(exc))
 
     def test_the_file_is_as_large_as_the_largest_set(self):
-        under = conditions.find(
+        under = build.conditions_of(
             of(Condition(2.0), Condition(0.5)), 'file:/srv/x.bin')
         self.assertEqual(((0.5, 2.0), (), None),
                          (under.sizes, under.schedulers, under.queue))
         self.assertEqual(2.0, under.sized(TargetOptions(1)).size_gib)
 
     def test_what_is_shown_and_confirmed(self):
-        under = conditions.Under((0.5, 4.0), ('bfq', 'none'), QUEUE)
+        under = build.Under((0.5, 4.0), ('bfq', 'none'), QUEUE)
         shown = under.shown(TARGET)
         self.assertEqual('sda', shown.word)
         self.assertIn('0.5, 4 GiB', shown.facts['file sets'])
@@ -68,15 +68,15 @@ class ConditionsTest(case.DirectoryCase):
             under, queue=None).shown(TARGET).word)
 
     def test_a_block_that_the_smallest_set_does_not_hold(self):
-        under = conditions.Under((0.01, 4.0), (), None)
+        under = build.Under((0.01, 4.0), (), None)
         run = (Workload(50, 4096),) * 2
         self.assertRaises(errors.InputError, under.refuse_unrunnable, [run],
                           TARGET, 2)
-        under = conditions.Under((1.0, 4.0), (), None)
+        under = build.Under((1.0, 4.0), (), None)
         self.assertIsNone(under.refuse_unrunnable([run], TARGET, 2))
 
     def test_each_run_has_the_beginning_of_the_file(self):
-        under = conditions.Under((1.0, 4.0), (), None)
+        under = build.Under((1.0, 4.0), (), None)
         area = Area((WHOLE,), TARGET.regions)
         with under.made(area, 2, lambda regions: regions) as made:
             self.assertEqual(TARGET.regions, made(Condition()))
