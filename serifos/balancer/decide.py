@@ -85,7 +85,7 @@ class Basis:
             cluster, limits, models,
             planning.problem_of(cluster, limits, models, slots),
             planning.problem_of(cluster, limits, models)
-            if slots is not None and settings.mend_at_once else None,
+            if slots is not None and settings.fix_at_once else None,
             slots=slots)
 
     def too_early(self, move: Move) -> str | None:

@@ -30,7 +30,7 @@ class BalancerSettings:
     :param hold: rounds for which a pool must be hot before it is relieved
     :param demand: which figure of its history a volume is planned as
     :param history_s: how long a history is planned by; 0 for the present
-    :param mend_at_once: whether SLOs violated at present are mended
+    :param fix_at_once: whether SLOs violated at present are restored
         whatever the history says
     :param settle_s: after a migration, until the next plan is carried out
     :param auto_recover: whether mode auto recovers its own migrations that
@@ -53,7 +53,7 @@ class BalancerSettings:
     hold: int
     demand: Demand
     history_s: float
-    mend_at_once: bool
+    fix_at_once: bool
     interval_s: float
     window_s: float
     settle_s: float

@@ -11,11 +11,12 @@ OPTS = [
     *keystone.options(),
     cfg.StrOpt(
         'noauth_endpoint', secret=True,
-        help='URL of a Cinder without Keystone (auth_strategy = noauth), '
-             'such as http://10.0.0.1:8776/v3; auth_type stays unset.'),
+        help='URL of a Cinder without Keystone (auth_strategy = noauth), such '
+             'as http://10.0.0.1:8776/v3; leave auth_type unset. Only for '
+             'trials.'),
     cfg.StrOpt(
         'noauth_project_id', default='0' * 32,
-        help='The project to ask such a Cinder as.'),
+        help='Project in whose name such a Cinder is asked.'),
 ]
 
 LATE_OPTS = keystone.LATE_OPTS

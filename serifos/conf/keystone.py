@@ -21,8 +21,8 @@ def options() -> list[cfg.Opt]:
           if opt.name != 'timeout'),
         cfg.FloatOpt(
             'timeout', min=0.1, max=3600.0,
-            help='Seconds until an answer has to be complete, a token and '
-                 'retries included. Unset: 60.'),
+            help='Seconds until an answer must be complete, token and retries '
+                 'included. Raise it for a slow API. Unset: 60.'),
         *(_ours(opt) for opt in loading.get_adapter_conf_options(
             include_deprecated=False)
           if opt.name in ('region-name', 'valid-interfaces',

@@ -41,24 +41,27 @@ OPTS = [
         'cluster_max_age', type=Figure(min=1, max=1e9),
         default=CLUSTER_MAX_AGE_S,
         help='Seconds after which cluster.json is stale: Serifos then ranks '
-             'no pools until it is written again. Set at least twice the '
-             'interval at which serifos-balancer observes.'),
+             'no pools until it is written again. Set it to at least twice '
+             '[balancer] interval of serifos.conf; longer ranks by older '
+             'load.'),
     cfg.Opt(
         'newcomer_write_pct', type=Figure(min=0, max=100), default=30,
-        help='Writes, in percent of the requests, expected of a new volume '
-             'where neither a scheduler hint, nor its volume type, nor '
-             'active volumes of that type say more.'),
+        help='Writes, in percent of the requests, expected of a new volume if '
+             'neither a scheduler hint, nor its volume type, nor active '
+             'volumes of that type tell more. Set the newcomer options to a '
+             'typical volume of your cloud.'),
     cfg.Opt(
         'newcomer_block_kib', type=Figure(min=0.5, max=65536), default=16,
         help='Mean request size, in KiB, expected of such a volume.'),
     cfg.Opt(
         'newcomer_iodepth', type=Figure(min=0.05, max=65536), default=8,
-        help='Outstanding requests expected of such a volume.'),
+        help='Outstanding requests expected of such a volume. Higher spreads '
+             'new volumes more.'),
     cfg.BoolOpt(
         'newcomer_hints', default=True,
-        help='Whether scheduler hints are used. Any tenant may give them, '
-             'and the load that is expected of a volume counts until it is '
-             'observed: set to false where tenants are not trusted.'),
+        help='Whether scheduler hints are used. Any tenant may give them, and '
+             'the expected load of a volume counts until it is observed: set '
+             'to false if tenants are not trusted.'),
     cfg.Opt(
         'active_floor', type=Figure(min=0, max=65536),
         default=balancer.ACTIVE_FLOOR.default,
@@ -67,17 +70,20 @@ OPTS = [
     cfg.Opt(
         'reservation_ttl', type=Figure(min=0, max=1e9), default=3600,
         help='Seconds for which a new volume counts with its expected load, '
-             'unless it is observed active before.'),
+             'unless it is observed active before. Too short, a burst of new '
+             'volumes goes to one pool.'),
     cfg.StrOpt(
         'metrics_dir', metavar='DIRECTORY',
-        help='Directory of node_exporter\'s textfile collector, into which '
-             'each cinder-scheduler writes what the plugin does, as '
-             'serifos-scheduler-PID.prom, every 15 seconds in which there '
-             'are requests. It must exist and be writable for Cinder\'s '
-             'user. Unset: nothing is counted.'),
+        help="Directory of node_exporter's textfile collector, into which "
+             'each cinder-scheduler writes its metrics as '
+             'serifos-scheduler-PID.prom, every 15 seconds in which there are '
+             "requests. It must exist and be writable for Cinder's user. "
+             'Unset: nothing is counted.'),
     cfg.Opt(
         'weight_multiplier', type=Figure(min=0, max=1e9), default=1,
-        help='Multiplier of SerifosWeigher beside other weighers.'),
+        help='Multiplier of SerifosWeigher besides other weighers. Higher '
+             'lets latency decide more often against free capacity; 0 turns '
+             'the weigher off.'),
 ]
 
 

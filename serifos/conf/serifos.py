@@ -9,11 +9,12 @@ OPTS = [
     cfg.StrOpt(
         'state_dir', default='/var/lib/serifos',
         help='Directory of cluster.json, and of the journal and the plans '
-             'unless [database] connection names another place. '
-             "It belongs to the group serifos, of which cinder's user is a "
-             'member.'),
+             'unless [database] connection is set. It belongs to the group '
+             "serifos, of which cinder's user is a member. The same in "
+             'serifos.conf and cinder.conf.'),
     cfg.StrOpt(
         'models_dir', default='/var/lib/serifos/models',
         help='Directory of the latency models. A pool finds its model, '
-             'NAME.json, by the capability serifos_model of its backend.'),
+             'NAME.json, by the capability serifos_model of its backend. The '
+             'same in serifos.conf and cinder.conf.'),
 ]

@@ -32,7 +32,7 @@ def balancer(directory='.', models='.', **given):
         'models_dir': pathlib.Path(models), 'limits': Limits(),
         'timeouts': Timeouts(), 'pace': Pace(), 'auto': False,
         'approved_only': False, 'demand': Demand(), 'history_s': 0.0,
-        'mend_at_once': False, 'interval_s': 300.0, 'window_s': 600.0,
+        'fix_at_once': False, 'interval_s': 300.0, 'window_s': 600.0,
         'settle_s': 600.0, 'cool_down_s': float(_DEFAULTS['cool_down']),
         'plan_ttl_s': float(_DEFAULTS['plan_ttl']),
         'excluded_projects': frozenset(),

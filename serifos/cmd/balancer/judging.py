@@ -85,7 +85,7 @@ def judged(conf: cfg.ConfigOpts, cluster: Cluster,
     settings = adapters.settings(conf)
     if planner is not None:
         settings = dataclasses.replace(settings, planner=planner,
-                                       mend_at_once=False)
+                                       fix_at_once=False)
     if planner == planning.PAPER:
         cluster = settings.planned(cluster)
         models = planning.as_printed(models)

@@ -157,7 +157,7 @@ class ProblemTestCase(_Case):
             return build(cluster, models, limits, slots)
         self.useFixture(fixtures.MonkeyPatch(
             'serifos.plan.problem.Problem.of', of))
-        self.set(auto=False, mend_at_once=True)
+        self.set(auto=False, fix_at_once=True)
         self.latest = recent.Recent(2)
         self.cinder = self.cloud(
             [cloud.record('u', volume_type='gold'), cloud.record('v'),
@@ -198,18 +198,18 @@ class SloTestCase(_Case):
         self.assertEqual([], self.moved(u=[], v=[], w=[]))
 
     def test_an_slo_that_is_broken_now_is_mended_at_once(self):
-        self.set(mend_at_once=True)
+        self.set(fix_at_once=True)
         self.assertEqual(1, len(self.moved(u=[], v=[], w=[])))
 
     def test_once_it_was_broken_for_as_long_as_a_pool_is_hot(self):
-        self.set(mend_at_once=True)
+        self.set(fix_at_once=True)
         self.latest = recent.Recent(2)
         for homes in {'u': A, 'v': A, 'w': B}, {'u': B, 'v': A, 'w': B}:
             self.round(u=[], v=[], w=[])
             self.assertEqual(homes, self.homes())
 
     def test_one_that_is_broken_as_predicted_alone_is_not(self):
-        self.set(mend_at_once=True)
+        self.set(fix_at_once=True)
         for latency_us, home in (600.0, A), (800.0, B):
             self.cinder.workloads = {
                 volume: dataclasses.replace(

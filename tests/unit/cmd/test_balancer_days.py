@@ -15,7 +15,7 @@ class DaysTest(days.DaysCase):
 
     def setUp(self):
         super().setUp()
-        self.conf('mend_at_once = false')
+        self.conf('fix_at_once = false')
         self.awake = [each for each in self.cluster['volumes']
                       if each['pool'].startswith('node3')]
         self.asleep = [each['id'] for each in self.cluster['volumes']
@@ -58,7 +58,7 @@ class DaysTest(days.DaysCase):
         self.assertIn('node1@ssd#ssd 0/3', out)
 
     def test_latencies_alone_are_compared_where_that_is_set(self):
-        self.conf('mend_at_once = false', 'hot_by = latency')
+        self.conf('fix_at_once = false', 'hot_by = latency')
         self.keep(self.past(idle=self.asleep))
         out, _ = self.run_verb('plan')
         self.assertIn('Judged by the last 24 hours', out)

@@ -55,7 +55,7 @@ class TailsTest(days.DaysCase):
             each['id'] for each in self.cluster['volumes']
             if not each['pool'].startswith('node3')]))
         for hot_by, moves in ('latency', True), ('write_p99', False):
-            self.conf(f'hot_by = {hot_by}', 'mend_at_once = false')
+            self.conf(f'hot_by = {hot_by}', 'fix_at_once = false')
             found, _ = self.plan()
             self.assertEqual((86400, moves), (
                 found['window_s'], bool(found['moves'])))

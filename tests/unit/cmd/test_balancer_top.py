@@ -98,7 +98,7 @@ class TopTest(test_balancer_undo.Case):
 
     def test_pools_are_hot_by_the_days_that_rounds_judge_by(self):
         with self.file.open('a') as file:
-            file.write('window = 86400\nmend_at_once = false\n')
+            file.write('window = 86400\nfix_at_once = false\n')
         self.assertNotIn('by the last 24 hours', self.once())
         awake = [each['id'] for each in self.doc['volumes']
                  if each['pool'].startswith('node3')]

@@ -122,7 +122,7 @@ class WatcherTest(days.DaysCase):
         self.keep(self.past(idle=[
             each['id'] for each in self.cluster['volumes']
             if not each['pool'].startswith('node3')]))
-        self.configure('[balancer]', 'window = 86400', 'mend_at_once = false')
+        self.configure('[balancer]', 'window = 86400', 'fix_at_once = false')
         actions = self.watcher.actions(self.plan(**parameters))
         self.assertEqual({'node3@ssd#ssd'}, {
             action.input_parameters['source_pool'] for action in actions})
