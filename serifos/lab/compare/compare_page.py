@@ -64,7 +64,7 @@ def page_of(name: str, verdicts: _Verdicts,
             'Goodness of fit',
             'The coefficient of determination, R², of the runs that the '
             'models were fitted on (Table 3 of the paper). A high one does '
-            'not promise a good prediction.', tables=[
+            'not mean a good prediction.', tables=[
                 _by_figure(lines, figures, {
                     key: value and f'{value:.4f}'
                     for key, value in r2.items()})]),
@@ -247,7 +247,7 @@ def _settings(lines: _Lines) -> Iterator[page.Section]:
 
 
 def _repeats(found: Sequence[repeats.Spread]) -> Iterator[page.Section]:
-    """How far repeated runs are apart (Figure 5)."""
+    """The section of the errors of repeated runs (Figure 5)."""
     if not found:
         return
     chart = charts.points(

@@ -40,7 +40,7 @@ LEAST = 6
 """The least number of runs to cluster."""
 
 ENOUGH = 20
-"""The least number of different runs of a benchmark that tell its reach.
+"""The least number of different runs of a benchmark for its reach.
 
 Of fewer, 95 % are all of them: the reach is then the widest gap."""
 
@@ -52,7 +52,7 @@ of one machine, for then it is a property of the workload too."""
 
 WRITTEN = {'all': lambda w: 1.0, 'reads': lambda w: 100 - w.write_pct,
            'writes': lambda w: w.write_pct}
-"""What a workload counts for, where all requests, or reads, or writes do."""
+"""The weight of a workload, of all requests, of reads and of writes."""
 
 MOST_CLUSTERS = 12
 _NEIGHBOURS = 95  # per cent of the benchmark's runs, nearer than its reach
@@ -107,7 +107,7 @@ class Coverage:
         return self.by_cluster & self.by_distance
 
     def is_unsure(self, owner: int) -> bool:
-        """Whether its share is one at the most, for the reach is not known."""
+        """Whether the share is an upper bound, as the reach is not known."""
         return self.reach is None and bool(
             (self.distances[self.owners == owner] > 1e-9).any())
 
@@ -213,7 +213,7 @@ def _different(rows: Floats, names: Sequence[str]) -> npt.NDArray[np.intp]:
 
 
 def _spacing(points: Floats) -> float:
-    """How far apart neighbours are."""
+    """The usual distance between neighbours."""
     apart = distance.cdist(points, points)
     np.fill_diagonal(apart, np.inf)
     return float(np.percentile(apart.min(axis=1), _NEIGHBOURS))

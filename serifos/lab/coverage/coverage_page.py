@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page and the sentences of what a benchmark covers."""
+"""Page and sentences about the coverage by a benchmark."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def page_of(found: coverage.Coverage, labels: Sequence[str],
 
 def _in_ms(header: Sequence[str],
            rows: Sequence[Sequence[object]]) -> table.Table:
-    """What is not covered, latencies as pages show them."""
+    """The runs that are not covered, latencies in ms."""
     at = [*header].index('latency_us')
     return table.Table(
         [*header[:at], 'latency, ms', *(name.replace('_', ' ')
@@ -124,7 +124,7 @@ def criterion(found: coverage.Coverage) -> str:
 
 def few(found: coverage.Coverage) -> str:
     """A sentence for a benchmark of too few runs, and what helps."""
-    return (f'{_too_few(found)} to tell how far a benchmark reaches; give '
+    return (f'{_too_few(found)} to measure how far a benchmark reaches; give '
             f'one of {coverage.ENOUGH} or more, or --distance.')
 
 
@@ -136,7 +136,7 @@ def whole(found: coverage.Coverage, labels: Sequence[str]) -> str:
 
 
 def verdict(found: coverage.Coverage, labels: Sequence[str]) -> str:
-    """Whether the benchmark has runs like all of those of the others."""
+    """A sentence on the runs that the benchmark has nothing like."""
     shares = {label: found.share(i) for i, label in enumerate(labels) if i}
     unsure = _is_any_unsure(found, labels)
     gaps = [f'{math.ceil(100 * (1 - covered))} % of {label}'
@@ -149,7 +149,7 @@ def verdict(found: coverage.Coverage, labels: Sequence[str]) -> str:
     if unsure:
         return f'Not decided: {few(found)}'
     return (f'{labels[0]} covers all of {", ".join(shares)}: a model of it '
-            'has seen runs like every one of them.')
+            'was fitted to runs like every one of them.')
 
 
 def _is_any_unsure(found: coverage.Coverage, labels: Sequence[str]) -> bool:

@@ -38,7 +38,9 @@ SMOOTHINGS = (0.0, 5.0, 15.0, 45.0, 150.0, 500.0)
 
 _BY_DEVIATION, _BY_LINES = 0.0, 1.0
 _LOWER = 0.9
-"""Of M5's squared error, that by lines at most; folds tell no less apart."""
+"""The greatest share of the squared error of M5 for splits by lines.
+
+Folds cannot distinguish less."""
 
 _MAY_BE_WORSE = 1
 """Folds in which lines may be worse: one wild run decides a single one."""
@@ -48,7 +50,7 @@ _REMEMBERED = 32  # more than the folds of a search for settings
 
 
 class Method(NamedTuple):
-    """How a tree is grown.
+    """The way to grow a tree.
 
     :param linear_splits: 1 where splits are by lines, else 0
     :param smoothing: k

@@ -96,7 +96,7 @@ def _units(x: Floats) -> list[float]:
 
 
 def _furthest(x: Floats, units: list[float]) -> float:
-    """How far apart two runs are in the mean, to a tenth.
+    """The mean distance of two runs, to a tenth.
 
     Cubist's program takes the mean of pairs that it draws.
     """

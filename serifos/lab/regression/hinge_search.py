@@ -55,7 +55,7 @@ class Spans:
     products: int = 3
 
     def allowed(self, active: Flags, inputs: int, factors: int) -> Flags:
-        """Where knots may be.
+        """The places where knots may be.
 
         :param active: bool[n], whether the term that the hinge multiplies
             is not 0, of the runs in ascending order of the input
@@ -194,7 +194,7 @@ class _Input:
         The side of a straight line, which has no knot, is None.
         """
         rc, ru = self._with(left)
-        new = self._uu > self._uu_least  # b · x says something new
+        new = self._uu > self._uu_least  # b · x adds something
         share = np.where(new, self._uc / np.where(new, self._uu, 1.0), 0.0)
         straight = np.where(new, ru ** 2 / np.where(new, self._uu, 1.0), 0.0)
         width = self._cc - share * self._uc

@@ -78,7 +78,7 @@ def of_runs(loads: Sequence[workload.Load],
 
 
 def named(conditions: Conditions | None) -> dict[str, Any]:
-    """What parameters say of the condition under which a model predicts.
+    """The condition in the parameters under which a model predicts.
 
     It is that of the largest file set, and of the first scheduler.
     """

@@ -53,7 +53,7 @@ class Neighbours:
                    tuple(tuple(map(float, run)) for run in about['runs']))
 
     def corrected(self, x: Sequence[float], found: float) -> float:
-        """Mean of what the nearest runs say, f + residual within bounds.
+        """Mean of the estimates of the nearest runs, f + residual in bounds.
 
         Weighted by 1 / (d + 0.5), d in steps of 1/16; runs equally far as
         the last one share its weight. Where fewer than half of the nearest

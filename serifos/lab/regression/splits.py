@@ -91,7 +91,7 @@ def by_deviation(x: Floats, y: Floats, least: int, enough: float
 
 def by_lines(x: Floats, y: Floats, least: int, enough: float
              ) -> Split | None:
-    """What a line leaves of all, less what one of each side leaves.
+    """The residual of one line less that of a line on each side.
 
     Some inputs at once, as many as a cache holds the sums of.
     """
@@ -122,7 +122,7 @@ def by_lines(x: Floats, y: Floats, least: int, enough: float
 
 def _of_sides(rows: Floats, least: int, differ: npt.NDArray[np.bool_]
               ) -> tuple[Floats, float]:
-    """What both lines leave, for a split after each of some runs.
+    """The residual of both lines, for a split after each of some runs.
 
     :param rows: float[q, k, n], a constant, the inputs and the figure, in
         the order of each of k inputs
@@ -179,7 +179,7 @@ def _left(moments: Floats, q: int) -> Floats:
 
 @functools.cache
 def _begin(q: int) -> list[int]:
-    """Where each row of an upper triangle begins, and where it ends."""
+    """The beginning and end of each row of an upper triangle."""
     return [i * q - i * (i - 1) // 2 for i in range(q + 1)]
 
 

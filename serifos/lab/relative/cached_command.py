@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""serifos-model measure-cached: what a device sees behind a page cache."""
+"""serifos-model measure-cached: requests to a device behind a page cache."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from serifos import errors
 from serifos.lab.relative import block_trace
 
 LIMITS = ('memory.max', 'memory.limit_in_bytes')  # of version 2, of 1
-_NONE = 2 ** 50  # version 1 says that there is no limit by a large number
+_NONE = 2 ** 50  # in version 1 a large number means that there is no limit
 
 
 class MeasureCached(app.Fails, command.Command):
-    """Measure what a device sees of workloads that pass the page cache.
+    """Measure the requests to a device of workloads that pass the page cache.
 
     TARGET is file:PATH. The random runs are those of build --sampled, made
     without direct I/O in a cgroup that bounds the page cache; what is
@@ -57,7 +57,7 @@ class MeasureCached(app.Fails, command.Command):
                 f'fio passes the page cache by {fio.CACHED}; leave '
                 '--ioengine out.')
         directory = pathlib.Path(args.target.removeprefix('file:')).parent
-        if directory.is_dir():  # look says where there is none
+        if directory.is_dir():  # look refuses where there is none
             block_trace.disk(os.stat(directory).st_dev)
         args.ioengine = fio.CACHED
         design, _ = design_options.chosen(argparse.Namespace(

@@ -49,7 +49,7 @@ def of_workload(workload: Workload) -> dict[str, float]:
 
 
 def is_observed(sample: Sample) -> bool:
-    """Whether a run says the iops and latency_us of all of its workloads."""
+    """Whether a run has the iops and latency_us of all of its workloads."""
     return bool(sample.seen) and all(
         saw.get('iops') and saw.get('latency_us') for saw in sample.seen)
 
@@ -65,7 +65,7 @@ def of_sample(sample: Sample) -> dict[str, float]:
     """
     if not is_observed(sample):
         raise errors.InputError(
-            'A run does not say the iops and latency_us of each of its '
+            'A run does not have the iops and latency_us of each of its '
             'workloads; measure it by build, which does.')
     found = _of_device(sample) or _observed(
         [*map(_as_seen, sample.workloads, sample.seen)],

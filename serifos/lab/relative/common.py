@@ -172,7 +172,7 @@ def _too_few(datasets: Mapping[str, Dataset], number: int) -> str:
 
 @dataclasses.dataclass(frozen=True)
 class Likeness:
-    """Whether two devices may share a model of latency.
+    """The likeness of two devices: may they share a model of latency?
 
     :param factor: median of latency on the second over the first
     :param interval: the 5 % and 95 % quantile of it over the runs

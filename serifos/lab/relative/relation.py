@@ -25,7 +25,7 @@ RELATION_SCHEMA = 'serifos-relation/1'
 
 INPUTS = ('inter_arrival_us', 'write_pct', 'block_kib', 'random_pct',
           *characteristics.SERVICE)
-"""The inputs of a relation's trees: figures that telemetry has, which tells
+"""The inputs of a relation's trees: figures that telemetry has, which knows
 no size of reads from one of writes."""
 
 FIGURES = ('latency_us', 'iops', 'bandwidth_kib_s')

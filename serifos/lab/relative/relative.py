@@ -47,7 +47,7 @@ INPUTS = common.INPUTS
 
 @dataclasses.dataclass(frozen=True)
 class Predicted:
-    """What the techniques predict of a figure, one device to another.
+    """Predictions of a figure, from one device to another, by technique.
 
     :param seen: float[n], the figure of each run on the source
     :param measured: float[n], the same on the target

@@ -74,7 +74,7 @@ def page_of(devices: common.Devices, found: _Found,
         page.Section(
             'Predicted distributions',
             f'Of the runs on {devices.names[1]}, predicted from what was '
-            f'seen on {devices.names[0]} (Figure 5).', [_predictions(
+            f'measured on {devices.names[0]} (Figure 5).', [_predictions(
                 [one for one in found if (one.source, one.target)
                  == devices.names[:2]])]),
         page.Section(
@@ -94,10 +94,10 @@ def page_of(devices: common.Devices, found: _Found,
 
 
 def verdict(found: _Found, tested: _Found = ()) -> str:
-    """Which technique predicts another device best, and how well."""
+    """The best technique to predict another device, and its error."""
     errors = relative.overall(found)
     best = min(errors, key=errors.__getitem__)
-    told = ' '.join((
+    sentence = ' '.join((
         f'From one device to another {_NAMES[best[0]]} ({_said(best)}) '
         f'predicts best: {100 * errors[best]:.1f} % median error, where '
         f'{_NAMES["CM"]} has {100 * errors[_WAYS[0]]:.1f} %.',
@@ -105,10 +105,10 @@ def verdict(found: _Found, tested: _Found = ()) -> str:
         if errors[best] < errors[_WAYS[0]] - _ALIKE else
         'Relating the devices gains nothing here.'))
     if not tested:
-        return told
+        return sentence
     iops = relative.mean([one.means for one in tested
                           if one.figure == 'iops'])
-    return (f'{told} On runs of the other sort the IOPS are off by ' + ', '
+    return (f'{sentence} On runs of the other sort the IOPS are off by ' + ', '
             .join(f'{100 * iops[way]:.1f} % ({way[0]})' for way in _WAYS)
             + ' in the mean.')
 
@@ -119,7 +119,7 @@ def _said(way: relative.Way) -> str:
 
 def _in_units(columns: Mapping[str, common.Floats]
               ) -> dict[str, common.Floats]:
-    """What is shown of the runs, in its order."""
+    """The figures of the runs in the units and order of the page."""
     return {name: columns[name] / _UNITS.get(name, 1.0)
             for name in LABELS if name in columns}
 

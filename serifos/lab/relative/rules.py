@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The trees of a relation in words. Standard library only."""
+"""Trees of a relation in words. Standard library only."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from serifos.lab.relative.relation import Tree
 from serifos.report import table
 
 _DIGITS = 3
-"""That a number is shown with."""
+"""Of a number in a rule, unless more are needed."""
 
 
 def rules(tree: Tree, questions: float = math.inf

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""serifos-model show, of relations too."""
+"""serifos-model show: a model or a relation."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _rows(what: str, tree: Tree, questions: float
 
 
 def _range(leaves: Sequence[float]) -> str:
-    """What the leaves of a branch say."""
+    """The range of the leaves of a branch."""
     if len(leaves) == 1:
         return f'{leaves[0]:.3g}'
     return (f'{min(leaves):.3g} to {max(leaves):.3g}, '

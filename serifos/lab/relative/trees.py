@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The trees of a relation, and such as a person can read.
+"""Fit of the trees of a relation, and of short ones for people.
 
 .. [1] Mesnier, Wachs, Ganger: Modeling the relative fitness of storage
    devices, sections 5.2 and 5.3.
@@ -32,7 +32,7 @@ def relation(devices: common.Devices, seed: int = 0) -> Relation:
     telemetry has of a volume (:data:`.relation.INPUTS`), of each workload of
     a run by itself.
 
-    :param seed: of the halves by which its errors are told
+    :param seed: of the halves that its errors are estimated by
     """
     on_a, on_b = devices.tenants[:2]
     x = relative.matrix(on_a, INPUTS)

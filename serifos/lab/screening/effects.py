@@ -97,7 +97,7 @@ def analyse(design: npt.NDArray[np.int8], names: Sequence[str],
     found = [Effect(name, float(c), (float(c - margin), float(c + margin)),
                     float(share), float(p))
              for name, c, share, p in zip(names, contrasts, shares, p_values)]
-    # A foldover has more runs than columns; they tell of interactions.
+    # A foldover has more runs than columns; they show interactions.
     spare = len(design) - 1 - len(found)
     by_noise = (len(design) - 1) * noise ** 2 / y.shape[1]
     return Analysis(
@@ -125,7 +125,7 @@ def lenth(contrasts: Floats,
 
 def not_between(low: float, middle: float, high: float,
                 noise: float) -> bool:
-    """Whether a middle level's response is not between those of the ends.
+    """Test whether the response at a middle level is between the ends.
 
     By more than noise would do: a difference of two runs is beyond
     2 √2 standard deviations of one in 5 % of cases.

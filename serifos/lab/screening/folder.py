@@ -35,7 +35,7 @@ _OPEN = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def refusal(directory: pathlib.Path, size: int) -> str | None:
-    """Why our directory cannot be made there, or None."""
+    """The reason why our directory cannot be made there, or None."""
     path = directory / NAME
     if not directory.is_dir():
         return f'There is no directory {directory}; make it first.'
@@ -79,7 +79,7 @@ def made(directory: pathlib.Path, size: int
 
 
 def is_ours(path: pathlib.Path) -> bool:
-    """Whether the note in a directory says that serifos made it."""
+    """Whether a directory has the note of serifos that it made it."""
     try:
         fd = os.open(path, _OPEN)
     except OSError:

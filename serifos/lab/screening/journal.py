@@ -64,16 +64,16 @@ class ScreeningHeader:
         apart = {name: (ours.get(name), theirs.get(name))
                  for name in {**ours, **theirs}
                  if ours.get(name) != theirs.get(name)}
-        alone = [(f'{how}, not {otherwise}', [
+        moved = [(f'{how}, not {otherwise}', [
             name for name in apart
             if name in getattr(self, how) and name in getattr(
                 other, otherwise)])
             for how, otherwise in (('varied', 'held'), ('held', 'varied'))]
-        told = {name for _, names in alone for name in names}
+        named = {name for _, names in moved for name in names}
         return [*(f'{name}: {dataset.words(one)}, not {dataset.words(its)}'
-                  for name, (one, its) in apart.items() if name not in told),
+                  for name, (one, its) in apart.items() if name not in named),
                 *(f'{wording.several(names, _NAMED)}: {words}'
-                  for words, names in alone if names)]
+                  for words, names in moved if names)]
 
     @property
     def _settings(self) -> dict[str, Any]:
@@ -169,7 +169,7 @@ def usable(path: pathlib.Path, header: ScreeningHeader
 
 def lacks(path: pathlib.Path, header: ScreeningHeader, lacking: int,
           total: int) -> str:
-    """That a journal which is only read lacks runs, and who makes them."""
+    """A sentence on the runs that a journal lacks, and how to make them."""
     target = header.device.get('target') or 'its directory or device'
     return (f'{lacking} of the {total} runs are missing in {path}, which is '
             f'only read; to make them, give {target} --output {path} instead, '

@@ -149,8 +149,8 @@ def _fit_blocks(place: JobTarget, levels: dict[str, tuple[str, ...]],
     low, *high = levels['min_block_size']
     if was_asked or any(size % block for size in sizes if size > block):
         raise errors.InputError(
-            f'{place.path} takes direct requests of multiples of {text} '
-            'alone; give such block sizes, or --levels directio=false.')
+            f'{place.path} takes only direct requests of multiples of '
+            f'{text}; give such block sizes, or --levels directio=false.')
     if high and parameters.number(high[0]) > block:
         levels['min_block_size'] = (text, high[0])
         yield (f'min_block_size goes down to {text}, not {low}: directio '

@@ -103,7 +103,7 @@ def distinct(levels: Rows) -> list[Mapping[str, str]]:
 
 
 def _numbers(levels: Rows, rounds: int) -> list[list[int]]:
-    """Which repeat of its levels each run is, in each round.
+    """The repeat number of each run of a round, by its levels.
 
     Where few parameters vary, a design has the same levels several times.
     """

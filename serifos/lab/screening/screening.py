@@ -120,7 +120,7 @@ class CheckedScreening:
 
     @property
     def rounds(self) -> int:
-        """How often every run is made."""
+        """The number of times that every run is made."""
         if self.options.rounds is not None:
             return self.options.rounds
         if self.screened is None:

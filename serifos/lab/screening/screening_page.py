@@ -80,7 +80,7 @@ def _halves(found: Found) -> page.Section:
     return page.Section(
         'Parameters split where they turn',
         'The response at a middle level of these is not between those of the '
-        'ends, so that the effect of the whole range says little. Each half '
+        'ends, so that the effect of the whole range means little. Each half '
         'has an effect of its own.', tables=[table.Table(
             ('parameter', 'low', 'high', f'effect, {unit}', 'from', 'to',
              'p'),
@@ -175,13 +175,13 @@ def unexplained(analysis: effects.Analysis) -> str:
     if analysis.rest is not None:
         return (f'None of these explains {_percent(analysis.rest)} of the '
                 'variation.')
-    return ('No column of the design is spare, so that it cannot be told '
-            'what none of these explains; noise makes about '
+    return ('The design has no spare column, so the share that none of these '
+            'explains is not known; noise makes about '
             f'{_percent(analysis.noise_share)} of the variation.')
 
 
 def verdict(analysis: effects.Analysis, keys: Sequence[str]) -> str:
-    """The parameters that matter, and whether the runs can tell."""
+    """The parameters that matter, and whether the runs suffice."""
     one = len(keys) == 1
     share = _percent(_share(analysis, keys))
     doubt = _doubt(analysis, keys)

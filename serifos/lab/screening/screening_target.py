@@ -29,7 +29,7 @@ from serifos.lab.screening.levels import JobTarget
 Measure = Callable[[Mapping[str, str]], Mapping[str, float]]
 
 Claims = Callable[[], contextlib.AbstractContextManager['Claim']]
-"""What is claimed by each run."""
+"""Claims the target for one run."""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -27,7 +27,7 @@ from serifos.report import table
 HEADER = ('other', 'parameter', 'low', 'high', 'effect', 'other_effect',
           'apart', 'from', 'to', 'differs')
 
-_LEAST = 3  # parameters of which a correlation says something
+_LEAST = 3  # parameters for a correlation
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Apart:
 
     @property
     def differs(self) -> bool:
-        """Whether noise by itself would not explain the difference."""
+        """Whether the difference is beyond the noise."""
         rounding = 1e-9 * max(abs(self.ours.effect), abs(self.theirs.effect))
         return not (self.interval[0] - rounding <= 0
                     <= self.interval[1] + rounding)
@@ -58,7 +58,7 @@ class Sensitivity:
     :param rows: a row for each parameter that both vary between the same
         levels, the greatest difference first
     :param correlation: of the effects on both, None of fewer than three
-    :param left_out: the parameters that one varies alone, or otherwise
+    :param left_out: the parameters that only one varies, or otherwise
     """
 
     ours: screening_page.Found
@@ -77,7 +77,7 @@ class Sensitivity:
             f'{len(differ)} of {len(self.rows)} parameters act differently '
             f'on {self.ours.name} and {self.theirs.name}, beyond noise: '
             f'{", ".join(differ) or "none"}.{alike}',
-            *([f'Left out, for they are not varied alike: '
+            *([f'Left out, as they are not varied alike: '
                f'{", ".join(self.left_out)}.'] if self.left_out else []))
 
 

@@ -218,7 +218,7 @@ def ready(options: search.SearchOptions, jobs: int, path: pathlib.Path,
 
     :param jobs: processes
     :param facts: common to the points of the journal
-    :param shown: (what, done, total, seconds left), told after every step
+    :param shown: (what, done, total, seconds left), called after every step
     :param stop: whether the user wants to stop
     :raises InputError: where the journal is another's
     """

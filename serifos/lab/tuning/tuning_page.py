@@ -58,7 +58,7 @@ def page_of(model: Model, trace: search.Trace, about: str) -> str:
 
 
 def verdict(model: Model, trace: search.Trace) -> str:
-    """Whether the search was worth it, and what the model is good for."""
+    """A sentence on the gain of the search and on the model."""
     found = ('Not worth it: none of the settings that were tried is better '
              'than the standard' if trace.best == trace.standard else
              ('Worth it: ' if trace.gain >= _WORTH else 'Hardly worth it: ')

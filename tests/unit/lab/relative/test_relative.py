@@ -154,7 +154,7 @@ class RelativeTest(testtools.TestCase):
     @ddt.data('iops', 'latency_us')
     def test_missing_figures(self, name):
         broken = pairs.device('B', RUNS, **{name: None})
-        self.assertIn('B: A run does not say the iops and latency_us', str(
+        self.assertIn('B: A run does not have the iops and latency_us', str(
             self.assertRaises(errors.InputError, joined, broken)))
 
     def test_runs_of_several_workloads_are_one_stream(self):

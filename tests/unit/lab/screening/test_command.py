@@ -98,7 +98,7 @@ class ScreenTest(case.DirectoryCase):
         for rounds in (1, 3):
             err, page = self.saturated(lambda _: dict.fromkeys(
                 journal.RESPONSES, noise.uniform(900, 1100)), rounds)
-            self.assertIn('No column of the design is spare', err)
+            self.assertIn('The design has no spare column', err)
             self.assertIn('--foldover, or more --runs', err)
             self.assertNotIn('0 % of the variation is due to', err)
             self.assertIn('class="verdict">Not decided: ', page)
