@@ -111,7 +111,7 @@ class App(app.App):
         raise SystemExit(errors.InputError.exit_code)
 
     def run_subcommand(self, argv: list[str]) -> int:
-        """Runs a verb; that there is no such one is told like all errors."""
+        """Runs a verb; an unknown one is an error like all others."""
         out = self.stdout
         try:
             self.command_manager.find_command(argv)

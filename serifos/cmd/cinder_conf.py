@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether cinder-scheduler of this host is configured to use Serifos."""
+"""Check the configuration of cinder-scheduler on this host."""
 
 from __future__ import annotations
 

@@ -56,10 +56,10 @@ def tree(app: cliff.App) -> argparse.ArgumentParser:
     for point in sorted(metadata.entry_points(
             group=app.NAME.replace('-', '.'))):
         verb = app.command_manager.find_command([point.name])[0](app, None)
-        told = _sentence(verb.get_description())
-        verbs.add_parser(point.name, help=told)
+        described = _sentence(verb.get_description())
+        verbs.add_parser(point.name, help=described)
         its = verbs.choices[point.name] = verb.get_parser(point.name)
-        its.description = told  # zsh shows it whole beside the verb
+        its.description = described  # zsh shows it whole beside the verb
     return parser
 
 

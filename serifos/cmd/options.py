@@ -49,16 +49,16 @@ def add_observation(parser: Any, what: str = 'the observation') -> None:
 def add_trust(parser: Any) -> None:
     """``--trust-models``."""
     parser.add_argument(
-        '--trust-models', action='store_true', help='plan by the models of '
-        'pools also where what their tenants see contradicts them')
+        '--trust-models', action='store_true', help='plan by models even '
+        'where measured latencies contradict them')
 
 
 def add_jobs(parser: Any) -> None:
     """``--jobs``, which :func:`check_jobs` checks."""
     parser.add_argument(
         '--jobs', type=int, default=os.cpu_count() or 1, metavar='N',
-        help='processes (default: one a core); the results do not depend on '
-             'it')
+        help='number of processes (default: one per core); results do not '
+             'depend on it')
 
 
 def check_jobs(number: int) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""serifos-status: whether everything that serifos needs is in place."""
+"""serifos-status: check that everything serifos needs is in place."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def _files(arguments: Sequence[str]) -> list[str]:
     try:
         return parser.parse_known_args(arguments)[0].given
     except argparse.ArgumentError:
-        return []  # which is told when all of them are parsed
+        return []  # refused when all of them are parsed
 
 
 _WIDTH = 72

@@ -284,8 +284,8 @@ def _plain(axis: Any) -> None:
     axis.set_minor_formatter(ticker.NullFormatter())
 
 
-def _says(figure: Any) -> str:
-    """What a chart shows, by its titles and axes."""
+def _label_of(figure: Any) -> str:
+    """Titles and axes of a chart, as its label."""
     said = [figure.get_suptitle(), *(
         text for axes in figure.axes for text in (
             axes.get_title(), axes.get_ylabel(), axes.get_xlabel())),
@@ -310,10 +310,10 @@ def _svg(figure: Any) -> str:
              'font.family': 'sans-serif'}):
         figure.savefig(text, format='svg', transparent=True, metadata={
             'Date': None, 'Creator': None, 'Format': None, 'Type': None})
-    return _titled(text.getvalue(), titled, _says(figure))
+    return _titled(text.getvalue(), titled, _label_of(figure))
 
 
-def _titled(svg: str, titled: Sequence[Any], says: str) -> str:
+def _titled(svg: str, titled: Sequence[Any], label: str) -> str:
     """The SVG of a figure with its titles, role, label, and colours by name.
 
     matplotlib has no titles: they wait in ``serifos_titles`` of the artist
@@ -321,13 +321,13 @@ def _titled(svg: str, titled: Sequence[Any], says: str) -> str:
     number shows that, none of the artist has a title.
 
     :param titled: the artists whose marks have titles
-    :param says: what the figure shows
+    :param label: what the figure shows
     """
     ElementTree.register_namespace('', _SVG)
     ElementTree.register_namespace('xlink', 'http://www.w3.org/1999/xlink')
     tree = ElementTree.fromstring(svg)
     tree.set('role', 'img')
-    tree.set('aria-label', says or 'Chart')
+    tree.set('aria-label', label or 'Chart')
     for artist in titled:
         titles = artist.serifos_titles
         group = tree.find(f".//*[@id='{artist.get_gid()}']")
@@ -418,13 +418,13 @@ def curve(points: Sequence[tuple[float, float]], name: str,
         height='100%')
 
 
-def picture(says: str, height: float, *inside: str) -> str:
+def picture(label: str, height: float, *inside: str) -> str:
     """A drawing as wide as there is room.
 
-    :param says: what it shows, for who does not see it
+    :param label: what it shows, for who does not see it
     :param height: pixels
     """
-    return element('svg', *inside, role='img', aria_label=says,
+    return element('svg', *inside, role='img', aria_label=label,
                    width='100%', height=float(height))
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What was measured, where and when, as the lead of a page says it."""
+"""The device, the host and the date of measurements, as sentences."""
 
 from __future__ import annotations
 

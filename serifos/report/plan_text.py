@@ -46,7 +46,7 @@ def text(seen: outlook.Outlook, age_s: float | None, stale_s: float) -> str:
     """Headline, shortcomings, warnings, pools, moves, and what stays.
 
     :param age_s: of the observation; None where it does not say
-    :param stale_s: from which on that is told
+    :param stale_s: from which on it is old
     """
     return wording.lines(_lines(seen, age_s, stale_s))
 

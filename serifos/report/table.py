@@ -45,7 +45,7 @@ class Table:
 
 
 def percent(fraction: float | None, form: str = '.1f') -> str | None:
-    """0.123 as 12.3 %, or as its format says; None for None."""
+    """0.123 as 12.3 %, or in this format; None for None."""
     return None if fraction is None else f'{100 * fraction:{form}} %'
 
 

@@ -95,7 +95,8 @@ class Apply(Acting):
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
-        parser.add_argument('plan', metavar='PLAN', help='its id, or a file')
+        parser.add_argument('plan', metavar='PLAN',
+                            help='id of a stored plan, or a file of one')
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
@@ -137,7 +138,7 @@ class Evacuate(Acting):
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
         parser.add_argument('pool', metavar='POOL',
-                            help='its name, HOST@BACKEND#POOL')
+                            help='name of the pool, HOST@BACKEND#POOL')
         options.add_trust(parser)
         return parser
 

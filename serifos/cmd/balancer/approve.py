@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""serifos-balancer approve and cancel: what mode approve carries out."""
+"""serifos-balancer approve and cancel: release plans in mode approve."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from serifos.plan import text
 
 
 class _Says(verb.Verb):
-    """A verb by which a person says something of a stored plan."""
+    """A verb by which a person releases or cancels a stored plan."""
 
     _by = ''
 
@@ -28,7 +28,7 @@ class _Says(verb.Verb):
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
         parser.add_argument('plan', metavar='PLAN',
-                            help='its id, as plans lists it')
+                            help='id of the plan, as the verb plans lists it')
         return parser
 
     def standing(self, plan_id: str) -> of_plans.Standing:

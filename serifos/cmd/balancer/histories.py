@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The history of volumes, from the configuration: written and read."""
+"""Open the history of volumes that is configured."""
 
 from __future__ import annotations
 

@@ -65,28 +65,28 @@ class History(verb.Verb):
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
         parser.add_argument('what', nargs='?', metavar='VOLUME',
-                            help='a volume whose activity is shown; with '
-                            '--pools a pool')
+                            help='show the activity of this volume; with '
+                            '--pools of this pool')
         parser.add_argument('--pools', action='store_true',
                             help='show measured and predicted latencies of '
                             'pools')
         parser.add_argument('--out', metavar='FILE',
-                            help='write what all volumes did to this file, '
-                            'compressed where it ends in .gz')
+                            help='write the activity of all volumes to this '
+                            'file, compressed if it ends in .gz')
         parser.add_argument('--days', type=float,
                             help='days to show, back from now (default: 1; '
                             'with --out 7)')
         parser.add_argument('--step', type=int, metavar='SECONDS',
-                            help='of a slot (default: an hour; five minutes '
-                            'for less than a day, and with --out)')
+                            help='length of a slot (default: an hour; five '
+                            'minutes for less than a day, and with --out)')
         parser.add_argument('--until', metavar='TIME',
-                            help='the end of what a VOLUME did, ISO 8601 '
+                            help='end of the activity of VOLUME, ISO 8601 '
                             '(default: now)')
         parser.add_argument('--volume', metavar='ID',
-                            help='the migrations of one volume only')
+                            help='show only the migrations of this volume')
         parser.add_argument('--last', type=int, default=50, metavar='N',
-                            help='the last N migrations\' entries (default: '
-                            '50)')
+                            help='show the last N entries of migrations '
+                            '(default: 50)')
         output.add_format(parser, 'a list', 'it')
         return parser
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A plan of now, judged as rounds of the balancer judge: by days if known."""
+"""Plan now, as a round of the balancer does."""
 
 from __future__ import annotations
 

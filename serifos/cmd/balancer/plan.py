@@ -34,20 +34,20 @@ class Plan(app.Fails, command.Command):
         parser = super().get_parser(prog_name)
         verb_options.add_observation(parser, 'the observation to plan for')
         parser.add_argument('--planner', choices=[*dict(options.PLANNERS)],
-                            help='(default: [balancer] planner)')
+                            help='planner to use (default: [balancer] '
+                            'planner)')
         parser.add_argument(
             '--paper', action='store_true', help='with --planner bfd: '
             'Algorithm 1 as the paper prints it: one pass that asks for no '
             'gain, and the bare predictions of the models, without '
             'corrections, history, or upper ends of intervals')
         parser.add_argument(
-            '--max-moves', type=int, metavar='N', help='moves of the plan on '
-            'up to 20 pools, off each pool on more (default: [balancer] '
-            'max_moves)')
+            '--max-moves', type=int, metavar='N', help='most moves of the '
+            'plan on up to 20 pools, off each pool on more (default: '
+            '[balancer] max_moves)')
         parser.add_argument(
-            '--max-gib-per-plan', type=float, metavar='GIB', help='that the '
-            'moves of the plan copy at most (default: [balancer] '
-            'max_gib_per_plan)')
+            '--max-gib-per-plan', type=float, metavar='GIB', help='most GiB '
+            'that the plan copies (default: [balancer] max_gib_per_plan)')
         parser.add_argument(
             '--min-gain', type=float, metavar='FRACTION',
             help='by how much a move must lower the latency of the slower '
@@ -100,12 +100,12 @@ class Plan(app.Fails, command.Command):
             documents.write_plan(parsed_args.out, plan)
         document = plan.to_json()
 
-        def told() -> str:
+        def text() -> str:
             return plan_text.text(judged.seen, *standing.age(
                 conf, cluster, time.time())) + (
                 '' if why is None else '\n' + explain.of(why, judged))
 
-        output.show(parsed_args, document, told, document['moves'],
+        output.show(parsed_args, document, text, document['moves'],
                     Move.names())
         if plan.unexplained and not judged.limits.trust_models:
             self.exit_code = errors.UNEXPLAINED

@@ -27,15 +27,16 @@ class Recover(verb.Asks):
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
         verb.add_window(parser)
-        parser.add_argument('volume', metavar='VOLUME', help='its id')
+        parser.add_argument('volume', metavar='VOLUME',
+                            help='id of the volume')
         parser.add_argument(
-            '--disk', metavar='TARGET', help='of a volume in use: the iSCSI '
-            'target that the disk of its server uses, as the commands for '
-            'the compute host print it; where they look at the disk twice, '
-            'as the second look prints it')
+            '--disk', metavar='TARGET', help='for a volume in use: iSCSI '
+            'target of the disk of its server, as the commands for the '
+            'compute host print it; if they look at the disk twice, as the '
+            'second look prints it')
         parser.add_argument(
-            '--keep-copy', action='store_true', help='of a volume in use: do '
-            'not delete its copy, but make it a volume of its own')
+            '--keep-copy', action='store_true', help='for a volume in use: '
+            'keep its copy as a volume of its own instead of deleting it')
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
@@ -72,7 +73,8 @@ class Reapply(verb.Asks):
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
-        parser.add_argument('volume', metavar='VOLUME', help='its id')
+        parser.add_argument('volume', metavar='VOLUME',
+                            help='id of the volume')
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:

@@ -61,8 +61,8 @@ class Report(verb.Verb):
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
         parser.add_argument(
-            'plan', nargs='?', metavar='PLAN', help='the id of a stored plan, '
-            'or a file (default: a plan of now)')
+            'plan', nargs='?', metavar='PLAN', help='id of a stored plan, or '
+            'a file of one (default: plan now)')
         options.add_observation(parser)
         parser.add_argument(
             '--out', metavar='FILE',

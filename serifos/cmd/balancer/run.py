@@ -86,8 +86,8 @@ class Run(verb.Verb):
         parser = super().get_parser(prog_name)
         verb.add_window(parser)
         parser.add_argument(
-            '--once', action='store_true', help='one round, then end; '
-            'readings are taken for --window where there are none')
+            '--once', action='store_true', help='run one round, then end; '
+            'take readings for --window where there are none')
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
@@ -186,7 +186,7 @@ class OnceFormatter(logging.Formatter):
 
 
 def setup(conf: cfg.ConfigOpts) -> None:
-    """Begins the log of a service, as its configuration says."""
+    """Begins the log of a service, as it is configured."""
     log.setup(conf, _OURS)
     for handler in logging.getLogger().handlers:
         if isinstance(handler.formatter, formatters.ContextFormatter):

@@ -74,14 +74,15 @@ class Serve(app.Fails, command.Command):
         parser = super().get_parser(prog_name)
         parser.add_argument(
             '--host', default='127.0.0.1', metavar='ADDRESS',
-            help='to listen on; there is no login (default: 127.0.0.1)')
+            help='address to listen on; there is no login (default: '
+                 '127.0.0.1)')
         parser.add_argument(
             '--port', type=int, default=PORT, metavar='N',
-            help=f'to listen on (default: {PORT})')
+            help=f'port to listen on (default: {PORT})')
         parser.add_argument(
             '--allow-host', action='append', default=[], metavar='NAME',
-            help='answer requests for this name, too, as of a proxy or in '
-                 'DNS; addresses, localhost, the name of this host and '
+            help='also answer requests for this name, such as that of a '
+                 'proxy; addresses, localhost, the name of this host and '
                  '--host are always answered; may be given several times')
         return parser
 

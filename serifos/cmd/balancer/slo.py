@@ -26,7 +26,7 @@ _LOADS = (0.5, 1.0, 1.5, 2.0, 3.0)
 _OF_A_POOL = tuple(
     field.name for field in dataclasses.fields(supported.Supported)
     if field.name != 'seen_us')
-"""What the document says of a pool, beside its loads."""
+"""Figures of a pool in the document, beside its loads."""
 
 
 class Slo(app.Fails, command.Command):
@@ -44,11 +44,12 @@ class Slo(app.Fails, command.Command):
         options.add_observation(parser)
         parser.add_argument(
             '--load', type=float, action='append', metavar='FACTOR',
-            help='a load, by the present one; give it once for each '
-            f'(default: {", ".join(f"{load:g}" for load in _LOADS)})')
+            help='a multiple of the present load; may be given several '
+            f'times (default: {", ".join(f"{load:g}" for load in _LOADS)})')
         parser.add_argument(
             '--share', type=float, default=99.0, metavar='PERCENT',
-            help='of the volumes that stay below (default: 99)')
+            help='share of the volumes that stay below a latency (default: '
+            '99)')
         output.add_format(parser, 'a document of pools and loads',
                           'the pools')
         output.add_out(parser, 'that document')

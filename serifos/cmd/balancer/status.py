@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""serifos-balancer status, plans and show: what it does, and what it did."""
+"""serifos-balancer status, plans and show: the balancer and its plans."""
 
 from __future__ import annotations
 
@@ -127,7 +127,8 @@ class Show(_Looks):
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
-        parser.add_argument('plan', metavar='PLAN', help='its id, or a file')
+        parser.add_argument('plan', metavar='PLAN',
+                            help='id of a stored plan, or a file of one')
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:

@@ -385,12 +385,12 @@ def _interrupted() -> Iterator[None]:
 
     One that follows changes nothing, until the very end of the process.
     """
-    told = False
+    ended = False
 
     def once(number: int, _: types.FrameType | None) -> None:
-        nonlocal told
-        if not told:
-            told = True
+        nonlocal ended
+        if not ended:
+            ended = True
             raise KeyboardInterrupt
 
     before = {number: signal.signal(number, once) for number in _ENDS}
@@ -398,7 +398,7 @@ def _interrupted() -> Iterator[None]:
         yield
     finally:
         for number, handler in before.items():
-            signal.signal(number, signal.SIG_IGN if told else handler)
+            signal.signal(number, signal.SIG_IGN if ended else handler)
 
 
 @contextlib.contextmanager

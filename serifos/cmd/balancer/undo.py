@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""serifos-balancer undo: the moves back of a plan, as a plan of its own."""
+"""serifos-balancer undo: a plan that moves volumes back."""
 
 from __future__ import annotations
 
@@ -39,8 +39,7 @@ class Undo(verb.Verb):
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
         parser.add_argument(
-            'plan', metavar='PLAN', help='the id of the plan whose moves are '
-            'taken back')
+            'plan', metavar='PLAN', help='id of the plan to undo')
         output.add_format(parser, 'a serifos-plan/1 document', 'the moves')
         output.add_out(parser, 'the plan')
         return parser
@@ -91,7 +90,7 @@ class Undo(verb.Verb):
 
 
 def _refuse_older(cluster: Cluster, ended_at: float) -> None:
-    """:raises InputError: where the volumes may not be where it says"""
+    """:raises InputError: where the volumes may not be where it has them"""
     try:
         observed_at = times.parse(cluster.observed_at)
     except ValueError:

@@ -223,8 +223,8 @@ def _refuse_doubt(balancer: rounds.Balancer) -> None:
 
 def add_window(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        '--window', type=float, metavar='SECONDS', help='of activity to look '
-        'at, at least 30 (default: [telemetry] window)')
+        '--window', type=float, metavar='SECONDS', help='seconds of activity '
+        'to observe, at least 30 (default: [telemetry] window)')
 
 
 def _scrape(readings: Readings, seconds: float) -> None:

@@ -102,7 +102,7 @@ def tenants(model: Model, load: Load,
 
 
 def say_of_means(program: str, model: Model) -> None:
-    """One line on standard error where tenants are not told apart."""
+    """One line on standard error where tenants are not distinguished."""
     if not model.tenants:
         print(f'{program}: kind {model.kind} does not tell tenants apart; the '
               'mean of the pool is taken for each. Fit a model of kind tenant '

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""serifos-model refine: a model fitted again to what pools show."""
+"""serifos-model refine: a model fitted again to measured latencies."""
 
 from __future__ import annotations
 
@@ -50,10 +50,10 @@ class Refine(app.Fails, show.ShowOne):
             'volumes and their pools (default: cluster.json in [serifos] '
             'state_dir)')
         parser.add_argument('--days', type=float, default=7.0,
-                            help='of the history, back from now (default: 7)')
+                            help='days of history, back from now (default: 7)')
         parser.add_argument('--step', type=int, default=3600,
-                            metavar='SECONDS', help='of a slot (default: '
-                            '3600)')
+                            metavar='SECONDS', help='length of a slot '
+                            '(default: 3600)')
         parser.add_argument(
             '--kind', choices=('auto', *kinds.names()),
             help='kind of the model (default: as it is)')
