@@ -7,7 +7,7 @@ threads take time, each serves one volume's in turn. The device takes at most
 then a read goes page by page to its dies, over their channels and over the
 link. A write passes the link into the buffer and has finished there; full
 pages leave the buffer for the dies. A die serves reads before programs, but
-not for ever, and collects garbage after programs.
+not for ever.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ import collections
 from collections.abc import Iterator
 from collections.abc import Sequence
 import dataclasses
-import functools
 import heapq
 import math
 from typing import Any
@@ -28,8 +27,8 @@ from serifos.facts.workload import Workload
 from serifos.lab.sim import events
 from serifos.lab.sim import ssd
 
-READ, PROGRAM, COLLECT, RESUME = range(4)
-"""What a die does; ``RESUME`` is to go on with what was suspended."""
+READ, PROGRAM = range(2)
+"""What a die does."""
 
 _BLOCK = 4096
 
@@ -44,11 +43,6 @@ class Nand:
     :param page_kib: what a die reads or programs at once, planes together
     :param gathers: whether small writes share a page
     :param turns: reads of a die that may pass a waiting program
-    :param suspend_us: what suspending a program for a read costs; 0 where
-        a read waits for its end
-    :param block_pages: pages of a block; 0 for no garbage collection
-    :param valid: share of a collected block that is copied, below 1
-    :param pieces: parts of a collection, between which a die serves others
     :param thread_us: time of a request in its volume's thread of the host,
         which serves one after another; 0 where none waits for it
     :param thread_us_per_kib: the same of each KiB
@@ -69,11 +63,6 @@ class Nand:
     command_us: float = 1.0
     gathers: bool = True
     turns: int = 4
-    suspend_us: float = 0.0
-    block_pages: int = 0
-    valid: float = 0.0
-    erase_us: float = 3000.0
-    pieces: int = 16
     readahead: float = 0.0
     noise_cv: float = 0.1
     run_cv: float = 0.012
@@ -82,99 +71,43 @@ class Nand:
 
     def __post_init__(self) -> None:
         ssd.refuse_negative(self)
-        if not (self.dies and self.channels and self.page_kib
-                and self.pieces and self.turns
+        if not (self.dies and self.channels and self.page_kib and self.turns
                 and self.buffer_kib >= 2 * self.page_kib):
             raise errors.InputError(
                 f'The simulated device {self.name} needs a die, a channel, '
-                'a page, a piece of a collection, a turn of reads, and a '
-                'buffer of two pages; give at least that.')
-        if self.valid >= 1 or self.readahead > 1:
+                'a page, a turn of reads, and a buffer of two pages; give at '
+                'least that.')
+        if self.readahead > 1:
             raise errors.InputError(
-                f'The simulated device {self.name} copies all of a collected '
-                'block, or reads ahead more than is read; give a valid below '
-                '1 and a readahead of 1 at the most.')
-
-
-def drawn(rng: np.random.Generator) -> Nand:
-    """A device drawn at random: SATA or NVMe, its dies busier than its link.
-
-    Blocks are smaller than real ones, so that a run of some thousand
-    requests sees many collections.
-    """
-    between = functools.partial(ssd.between, rng)
-    sata = bool(rng.random() < 0.5)
-    channels, cells = int(rng.choice([4, 8, 16])), int(rng.integers(1, 3))
-    return Nand(
-        f'nand-{rng.integers(10 ** 9):09}', channels,
-        dies=channels * int(rng.choice([1, 2])),
-        page_kib=float(rng.choice([8, 16])),
-        read_us=between(40, 60) * (1 + 0.4 * cells),
-        program_us=between(300, 500) * cells,
-        channel_us_per_kib=between(1.5, 6.0),
-        link_us_per_kib=between(1.8, 2.6) if sata else between(0.15, 0.8),
-        write_us=between(8, 40), buffer_kib=float(rng.choice([256, 1024])),
-        half_duplex=sata, queue=32 if sata else 0,
-        command_us=between(3, 10) if sata else between(0.7, 4),
-        gathers=bool(rng.random() < 0.7), turns=int(rng.choice([1, 4, 16])),
-        suspend_us=float(rng.choice([0, 0, 20, 60])),
-        block_pages=int(rng.choice([16, 32, 64])),
-        valid=float(rng.uniform(0.1, 0.7)), erase_us=between(1500, 5000),
-        pieces=int(rng.choice([1, 4, 16])),
-        readahead=float(rng.uniform(0.3, 0.95)),
-        noise_cv=float(rng.uniform(0.05, 0.3)),
-        run_cv=float(rng.uniform(0.005, 0.02)))
+                f'The simulated device {self.name} reads ahead more than is '
+                'read; give a readahead of 1 at the most.')
 
 
 class Die:
-    """The requests that wait for a die, and the garbage it owes.
+    """The requests that wait for a die.
 
-    ``turn`` is how many reads it has served since the last of the others,
-    ``debt`` the times of collections to come, µs, ``worn`` how many pages
-    were overwritten since the last.
+    ``turn`` is how many reads it has served since the last program.
     """
 
-    __slots__ = ('reads', 'programs', 'debt', 'busy', 'turn', 'until',
-                 'paused', 'worn', 'channel')
+    __slots__ = ('reads', 'programs', 'busy', 'turn', 'channel')
 
     def __init__(self, channel: int) -> None:
         self.reads: collections.deque[Any] = collections.deque()
-        self.programs, self.worn = 0, 0.0
-        self.debt: collections.deque[float] = collections.deque()
-        self.busy: int | None = None
-        self.turn, self.until = 0, 0
-        self.paused: tuple[int, float] | None = None
-        self.channel = channel
+        self.programs, self.turn, self.channel = 0, 0, channel
+        self.busy = False
 
     def chooses(self, device: Nand) -> int | None:
         """What comes next, None for nothing.
 
-        Reads before all others, but not for ever.
+        Reads before programs, but not for ever.
         """
-        others = self.programs or self.debt or self.paused
-        if self.reads and (self.turn < device.turns or not others):
+        if self.reads and (self.turn < device.turns or not self.programs):
             self.turn += 1
             return READ
-        if not others:
+        if not self.programs:
             return None
         self.turn = 0
-        if self.paused:
-            return RESUME
-        return COLLECT if self.debt and (
-            len(self.debt) >= device.pieces or not self.programs) else PROGRAM
-
-    def programmed(self, device: Nand, pace: float) -> None:
-        """A page was programmed; a block may have to be collected then.
-
-        :param pace: what all times are multiplied by
-        """
-        dead = device.block_pages * (1 - device.valid)
-        if device.block_pages and self.worn >= dead:
-            self.worn -= dead
-            us = pace * (
-                device.block_pages * device.valid
-                * (device.read_us + device.program_us) + device.erase_us)
-            self.debt.extend([us / device.pieces] * device.pieces)
+        return PROGRAM
 
 
 def requests(device: Nand, workloads: Sequence[Workload],
@@ -214,8 +147,7 @@ class _Simulation:
         self._gathered, self._next_die = 0.0, 0
         self._done: list[events.Done] = []
         self._pages = [self._pages_of(w) for w in workloads]
-        for die, share in zip(self._dies, rng.random(device.dies).tolist()):
-            die.worn = share * device.block_pages * (1 - device.valid)
+        rng.random(device.dies)  # as when the figures of papers.rst were made
         for who in queued:
             self._at(erratic * self._thinks(who), self._issue, who)
 
@@ -291,14 +223,8 @@ class _Simulation:
         for page in range(pages):
             die = self._dies[(first + page) % len(self._dies)]
             die.reads.append(left)
-            if die.busy is None:
+            if not die.busy:
                 self._start(now, die)
-            elif (die.busy != READ and self._nand.suspend_us
-                  and die.paused is None
-                  and die.until - now > self._nand.suspend_us):
-                die.paused = (die.busy, die.until - now)
-                die.busy = None
-                self._start(now + self._nand.suspend_us, die)
 
     def _send(self, now: float, left: list[Any]) -> None:
         _, issued, who, _ = left
@@ -334,8 +260,7 @@ class _Simulation:
                 self._next_die = (self._next_die + 1) % len(self._dies)
                 die = self._dies[self._next_die]
                 die.programs += 1
-                die.worn += w.random_pct / 100
-                if die.busy is None:
+                if not die.busy:
                     self._start(now, die)
             self._at(now, self._end, issued, who, True)
 
@@ -344,46 +269,34 @@ class _Simulation:
     def _start(self, now: float, die: Die) -> None:
         device, what = self._nand, die.chooses(self._nand)
         if what == READ:
-            self._run(now, die, what, self._pace * device.read_us
-                      * next(self._noise), die.reads.popleft())
+            self._run(now, die, device.read_us, self._sent,
+                      die.reads.popleft())
         elif what == PROGRAM:
             die.programs -= 1
-            self._run(now, die, what, self._pace * device.program_us
-                      * next(self._noise), None)
-        elif what == COLLECT:
-            self._run(now, die, what, die.debt.popleft(), None)
-        elif die.paused:
-            what, left = die.paused
-            die.paused = None
-            self._run(now, die, what, left, None)
+            self._run(now, die, device.program_us, self._programmed)
 
-    def _run(self, now: float, die: Die, what: int, us: float,
-             request: Any) -> None:
-        die.busy, die.until = what, now + us
-        self._at(die.until, self._finish, die, what, die.until, request)
+    def _run(self, now: float, die: Die, us: float, then: Any,
+             *given: Any) -> None:
+        die.busy = True
+        self._at(now + self._pace * us * next(self._noise), then, die, *given)
 
-    def _finish(self, now: float, die: Die, what: int, until: float,
-                request: Any) -> None:
-        if what == READ:
-            die.busy = None
-            kib = request[3]
-            free = max(now, self._channel[die.channel]) + (
-                self._pace * kib * self._nand.channel_us_per_kib)
-            self._channel[die.channel] = free
-            request[0] -= 1
-            if not request[0]:
-                self._at(free, self._send, request)
-            self._start(now, die)
-            return
-        if die.busy != what or die.until != until:
-            return  # it was suspended
-        die.busy = None
-        if what == PROGRAM:
-            die.programmed(self._nand, self._pace)
+    def _sent(self, now: float, die: Die, request: list[Any]) -> None:
+        """A page was read: it goes over the channel."""
+        die.busy = False
+        free = max(now, self._channel[die.channel]) + (
+            self._pace * request[3] * self._nand.channel_us_per_kib)
+        self._channel[die.channel] = free
+        request[0] -= 1
+        if not request[0]:
+            self._at(free, self._send, request)
         self._start(now, die)
-        if what == PROGRAM:
-            self._room += self._nand.page_kib
-            self._admit(now)
+
+    def _programmed(self, now: float, die: Die) -> None:
+        """A page was programmed: the buffer has room again."""
+        die.busy = False
+        self._start(now, die)
+        self._room += self._nand.page_kib
+        self._admit(now)
 
 
 def _chances(more: Any) -> Iterator[float]:

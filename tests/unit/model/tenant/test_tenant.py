@@ -22,7 +22,7 @@ from serifos.facts.workload import ACTIVE_FLOOR
 from serifos.facts.workload import Load
 from serifos.facts.workload import Workload
 from serifos.lab.sim.device import SimulatedDevice
-from serifos.lab.sim import nand
+from serifos.lab.sim import devices
 from serifos.model import fit
 from serifos.model import kinds
 from serifos.model.model import Model
@@ -96,9 +96,8 @@ def fitted(predicts='latency_us'):
 @functools.cache
 def fitted_to_flash():
     """A model of few short runs of a device that is simulated by pages."""
-    ssd = nand.drawn(np.random.default_rng(5))
     made = tuple(SimulatedDevice(
-        ssd, np.random.default_rng(i), 200).measure(run, 60)
+        devices.PAGED, np.random.default_rng(i), 200).measure(run, 60)
         for i, run in enumerate(d_optimal.runs(20)))
     return fit.fit(Dataset(samples.HEADER, made), 'tenant',
                    settings={'members': 2})
