@@ -173,7 +173,9 @@ def _named(paths: Sequence[str]) -> dict[str, str]:
     """The datasets by name; a single one has none."""
     if len(paths) == 1:
         return {'': paths[0]}
-    return {str(pathlib.Path(path).with_suffix('')): path for path in paths}
+    stems = {pathlib.Path(path).stem: path for path in paths}
+    return stems if len(stems) == len({*paths}) else {
+        path: path for path in paths}
 
 
 def _others(args: argparse.Namespace, datasets: Mapping[str, Dataset]
