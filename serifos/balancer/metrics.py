@@ -90,7 +90,7 @@ def of_cloud(seen: Outlook, observed_at: str | None,
         'reason; the code of a reason stays, whatever its words.',
         labels=['reason', 'code'])
     for staying in seen.staying:
-        refused.add_metric([staying.kind.text, staying.code or ''],
+        refused.add_metric([staying.kind, staying.code or ''],
                            staying.volumes)
     yield refused
 
