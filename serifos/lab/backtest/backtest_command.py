@@ -23,9 +23,9 @@ class Backtest(app.Fails, command.Command):
     """Replay a history of volumes under several policies.
 
     The history is CSV: volume,begin,seconds,read_iops,write_iops,read_mib_s,
-    write_mib_s and, where it is known, size_gib. Volumes do what it says on
-    simulated pools, and the balancer's own rounds observe them, plan and
-    migrate. Nothing outside is touched.
+    write_mib_s and, where it is known, size_gib. Simulated pools serve these
+    rates, and the balancer's own rounds observe, plan and migrate. No cloud is
+    touched.
     """
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
@@ -37,11 +37,11 @@ class Backtest(app.Fails, command.Command):
                                  'planned')
         parser.add_argument(
             '--policy', action='append', dest='policies', metavar='POLICY',
-            help="cinder: placed by free capacity, nothing moves; stay: "
-                 'nothing moves from where --cluster has it; or a planner, '
-                 'such as relieve or bfd. Options of its own may follow, as '
-                 'in relieve:window=86400,hold=1; may be given again '
-                 '(default: cinder and relieve)')
+            help="cinder: Cinder places volumes by free capacity, and nothing "
+                 'moves; stay: nothing moves from where --cluster has it; or '
+                 'a planner, such as relieve or bfd. Options of the policy '
+                 'may follow, as in relieve:window=86400,hold=1; may be given '
+                 'again (default: cinder and relieve)')
         parser.add_argument(
             '--option', action='append', default=[], dest='settings',
             metavar='NAME=VALUE',
@@ -57,10 +57,9 @@ class Backtest(app.Fails, command.Command):
                            'multiply all demands')
         parser.add_argument(
             '--volume-clear', choices=('zero', 'none'), default='zero',
-            help='what is done with the source of a copy afterwards, as '
-                 'volume_clear of cinder.conf says: zero is the default '
-                 'there, which LVM follows for thick volumes; for thin ones '
-                 'give none')
+            help='what Cinder does with the source of a copy afterwards: '
+                 'volume_clear of cinder.conf. LVM wipes thick volumes by '
+                 'zero; give none for thin volumes')
         _add_pools(parser)
         runner.add_arguments(parser, 'backtest.html and backtest.json')
         return parser

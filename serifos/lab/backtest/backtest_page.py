@@ -83,12 +83,12 @@ def page_of(scores: Sequence[Score], command: str) -> str:
         f'policy.\n{command}', [
             page.Section(
                 'Policies', 'The worst pool is the one of greatest latency, '
-                'the mean over its volumes, at each time. An SLO counts '
-                'as broken for the minutes in which a volume sees more. The '
-                'busiest pool is that of each day after the first, by its '
-                'mean, by that of a packing that knows the day.', [],
-                [of_scores(scores),
-                 of_days(scores)]),
+                'the mean over its volumes, at each time. An SLO counts as '
+                'violated for the minutes in which a volume has more '
+                'latency. "Busiest pool by best" divides the busiest pool of '
+                'each day after the first, by its mean, by that of a packing '
+                'for which the day is known.', [],
+                [of_scores(scores), of_days(scores)]),
             page.Section('The time', '', [
                 _lines(scores, 1, 'Latency of the worst pool, ms', _MS,
                        yscale='log'),
@@ -99,21 +99,21 @@ def page_of(scores: Sequence[Score], command: str) -> str:
 
 
 def verdict(scores: Sequence[Score]) -> str:
-    """What balancing would have brought and cost, beside the first policy.
+    """Gain and cost of the best policy against the first one.
 
-    Of the other policies the one of the fastest worst pool counts.
+    The best is the one whose worst pool is fastest.
     """
     first = scores[0]
     best = min(scores[1:], key=lambda score: score.worst_us, default=None)
     if best is None:
-        return (f'Under {first.policy} the worst pool shows '
+        return (f'Under {first.policy} the worst pool has '
                 f'{wording.ms(first.worst_us)} ms in the mean, and SLOs are '
                 f'violated for {first.slo_minutes:,.0f} volume minutes. '
                 'There is no other policy to compare with.')
     better = best.worst_us < first.worst_us and (
         best.slo_minutes <= first.slo_minutes)
     return (f'{"Worth it" if better else "Not worth it"}: under '
-            f'{best.policy} the worst pool shows '
+            f'{best.policy} the worst pool has '
             f'{wording.ms(best.worst_us)} ms in the mean, '
             f'{wording.ms(first.worst_us)} under {first.policy}; '
             f'SLOs are violated for {best.slo_minutes:,.0f} volume '

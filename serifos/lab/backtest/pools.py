@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The pools of a backtest, and what-ifs: added, removed, of another model."""
+"""Pools of a backtest, and what if some were added, removed or replaced."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from serifos.facts.cluster import Cluster
 from serifos.facts.cluster import Pool
 
 BUSY = 0.25
-"""Of a device's time in the mean, where nobody says how many there are."""
+"""Busy share of a device in the mean, for the default number of pools."""
 
 _FILLED = 0.6
 _HOST = 'host{}@sim#sim'

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scores of a backtest: the worst pool, SLOs, spread, moves.
+"""Score a replay: worst pool, SLOs, spread, moves.
 
 The latency of a pool is the mean over its volumes with requests; what a
 volume sees is the mean of its own requests in a slot.
@@ -94,7 +94,7 @@ class Score:
 
 
 class Tally:
-    """Adds up what happens.
+    """Sums over the stretches of a replay.
 
     :param slo_us: of all volumes
     :param days: at most so many are kept apart
@@ -106,7 +106,7 @@ class Tally:
         self._days = max(1, math.ceil((end - begin) / _DAY_S - 1e-6))
         self._hours = max(1, math.ceil((end - begin) / _HOUR_S - 1e-6))
         self._worst: list[tuple[float, float]] = []
-        self._variance = self._broken_s = self._asked = self._served = 0.0
+        self._variance = self._violated_s = self._asked = self._served = 0.0
         self._of_hour = np.zeros((self._hours, 3))
         self._of_day = np.zeros((self._days, pools, 3))
         self.demand = np.zeros((self._days, volumes, 4))
@@ -124,16 +124,16 @@ class Tally:
         means = sums[some] / number[some]
         worst = float(means.max()) if some.any() else 0.0
         spread = float(means.var()) if some.any() else 0.0
-        broken = int((latency > self._slo_us).sum())
+        violated = int((latency > self._slo_us).sum())
         seconds = done.seconds
         self._worst.append((worst, seconds))
         self._variance += spread * seconds
-        self._broken_s += broken * seconds
+        self._violated_s += violated * seconds
         self._asked += float(done.asked.sum()) * seconds
         self._served += float(done.rates[:, :2].sum()) * seconds
         since = done.begin - self._begin
         hour = min(int(since / _HOUR_S + 1e-9), self._hours - 1)
-        self._of_hour[hour] += seconds, worst * seconds, broken * seconds
+        self._of_hour[hour] += seconds, worst * seconds, violated * seconds
         day = min(int(since / _DAY_S + 1e-9), self._days - 1)
         for part in range(3):
             self._of_day[day, :, part] += np.bincount(
@@ -162,7 +162,7 @@ class Tally:
         return Score(
             policy, self._pools, self.demand.shape[1], total / _DAY_S,
             float(worst @ lasts / total), _percentile(worst, lasts, 0.99),
-            self._broken_s / 60, self._variance / total,
+            self._violated_s / 60, self._variance / total,
             self._served / max(self._asked, 1e-9), len(moved),
             float(sum(gib for _, gib in moved)), len(later),
             tuple(busy.tolist()), *packed, tuple(

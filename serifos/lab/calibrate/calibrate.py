@@ -152,7 +152,7 @@ def runs(datasets: Sequence[Dataset],
         if others:
             raise errors.InputError(
                 f'The datasets are of two machines ({"; ".join(others)}); '
-                'calibrate each alone.')
+                'calibrate each by itself.')
     sizes = [dataset.header.device.get('size_gib') for dataset in datasets]
     if len(datasets) > 1 and not all(sizes):
         raise errors.InputError(

@@ -66,8 +66,8 @@ class Dataset(app.Fails, command.Command):
         parser.add_argument(
             '--kind', choices=kinds.names(),
             help='begin the short design with the runs that build --kind '
-                 'makes for this kind of model: those of reads alone and of '
-                 'writes alone for queueing, none for the others')
+                 'makes for this kind of model: those of only reads and of '
+                 'only writes for queueing, none for the others')
         parser.add_argument('--rounds', type=int, default=1, metavar='N',
                             help='make every run N times; the last one '
                             'counts (default: 1)')
@@ -151,8 +151,8 @@ def _for_kind(args: argparse.Namespace) -> Sequence[design.Run]:
             ('mail', args.mail is not None)):
         if given:
             raise errors.InputError(
-                f'--{name} says which runs are made, and --kind {args.kind} '
-                'adds some to those of the short design; leave out one.')
+                f'--kind {args.kind} adds runs to the short design, and '
+                f'--{name} makes others; leave out one of the two.')
     return alone.runs(_asked(args, alone.SPACE))
 
 

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The simulated devices.
+"""Simulated devices by name, and testbeds of them.
 
 ``paper``: two SSDs whose costs :func:`.table6.fitted` found, by least mean
 relative error against Table 6 of the paper; ``sequential`` and ``run_cv``
 are assumed. ``serifos-sim evaluate`` prints how far they are from the table:
 in the mean 2.6 % (SSD1) and 3.2 % (SSD2) of the latency on the training
-vectors, 9 and 12 % for one workload alone.
+vectors, 9 and 12 % for a single workload.
 
 ``other``: fitted to nothing, so that no table of the paper is in them. An
 aged SATA drive whose write buffer drains at a fifth of the bus's pace, in

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""serifos-sim."""
+"""The command serifos-sim."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ def directory(name: str | None) -> pathlib.Path | None:
 
 
 def took(began: float, page: pathlib.Path | None) -> None:
-    """Says how long it took, and where the page is; not with -q."""
+    """Prints how long it took, and where the page is; not with -q."""
     if not output.is_quiet():
         print(f'Took {time.monotonic() - began:.0f} s.', file=sys.stderr)
         if page is not None:
@@ -105,13 +105,13 @@ def _bar(title: str, done: Iterator[Any], total: int) -> Iterator[Any]:
 
 
 def _lines(title: str, done: Iterator[Any], total: int) -> Iterator[Any]:
-    began = told = time.monotonic()
+    began = printed = time.monotonic()
     for number, result in enumerate(done, 1):
         yield result
         now = time.monotonic()
-        if now - told >= _LINE_EVERY_S and number < total and (
+        if now - printed >= _LINE_EVERY_S and number < total and (
                 not output.is_quiet()):
-            told = now
+            printed = now
             left = (now - began) / number * (total - number)
             print(f'{title}: {number} of {total}, about {left:.0f} s left',
                   file=sys.stderr)

@@ -116,7 +116,7 @@ class DatasetTest(case.DirectoryCase):
             'dataset', 'SSD1', self.dir / 'x.jsonl', '--kind', 'queueing',
             *options)
         self.assertEqual((2, '', 1), (code, out, len(err.splitlines())))
-        self.assertIn(f'{options[0]} says which runs are made', err)
+        self.assertIn(f'{options[0]} makes others', err)
 
     def test_every_set_of_the_vectors(self):
         found = self.dataset(
