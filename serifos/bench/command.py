@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Running of programs: a list of arguments in, the captured output out.
+"""Run programs: arguments in, captured output out.
 
 The one place where serifos starts programs; what builds the arguments and
 parses the output is pure.

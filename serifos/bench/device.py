@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A block device: what it is, and whether it may be overwritten.
+"""A block device, and whether it may be overwritten.
 
 What is shown and refused is decided in pure code over one frozen
 :class:`Device`; :func:`held` then opens the device exclusively.

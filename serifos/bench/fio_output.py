@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The runs in an output of fio that somebody kept.
+"""Runs in output of fio that exists already.
 
 Jobs of a group that ran at the same time are a run; a ``stonewall`` begins
 another group. fio prints each process of a job for itself, or, of a group

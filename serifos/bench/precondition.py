@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Preconditioning: a device is purged, filled and brought to steady state.
+"""Precondition a device: purge, fill, bring to steady state.
 
 After SNIA's Solid State Storage Performance Test Specification: purge, then
 128 KiB sequential writes over twice the capacity, then rounds of random

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A file system that is unmounted and mounted again, so that nothing of it
-stays in memory.
+"""Remount a file system, so that nothing of it stays cached.
 
 It is mounted again whatever happens in between; a note tells how, for the
 case that this process is killed.

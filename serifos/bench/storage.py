@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The storage behind block devices: two names may stand for the same.
+"""The storage behind block devices, and their other names.
 
 Two paths of a LUN are two block devices, and so are two loop devices of a
 file. What is known of each device is followed down to media, which are disks

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The match of extra specs and capabilities, as CapabilitiesFilter does it.
+"""Match extra specs and capabilities as CapabilitiesFilter does.
 
 Cinder runs that filter on every migration. A key without a scope, or with
 the scope ``capabilities:``, is a requirement; other scopes are ignored. The

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""GET requests to Cinder's API, and lists of which it gives a page at a time.
+"""GET requests to Cinder's API, and lists page by page.
 
 They are retried once.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""[history]: where it is kept what volumes did, and for how long."""
+"""[history]: the database of past activity, and its retention."""
 
 from oslo_config import cfg
 

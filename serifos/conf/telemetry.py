@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""[telemetry]: the source of what volumes do."""
+"""[telemetry]: the source of activity of volumes."""
 
 from oslo_config import cfg
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Registers options, and checks their values.
+"""Register options, and check their values.
 
 oslo.config takes a number that is left empty for None, whatever its bounds
 are, lets NaN pass them, and converts a value only when it is read. So all

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Columns whose values are of their type when they are read.
+"""Column types that check values when they are read.
 
 SQLite keeps any value in any column. One that is not of its type would be
 computed with, or printed, far from here.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which pool each volume is on, and which were on another one before."""
+"""Record the pool of each volume, present and former."""
 
 from __future__ import annotations
 

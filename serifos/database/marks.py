@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The mark of a journal, remembered beside it.
+"""Detect a journal that was deleted, or replaced by an old backup.
 
-A journal that was deleted, or replaced by an old backup, knows nothing of
-it. So the last observation, the history and the directory of the lock
-remember which journal it was, and how far it went.
+Such a journal knows nothing of it. So the last observation, the history and
+the directory of the lock remember which journal it was, and how far it went.
 """
 
 from __future__ import annotations

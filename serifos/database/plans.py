@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plans, in the database of the journal: each whole in one row.
+"""Plans, in the database of the journal, one row each.
 
 Their documents are compressed. A row that cannot be read is left as it is.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How many rounds each balancer made, by their result: one small table."""
+"""Count the rounds of each balancer by their result."""
 
 from __future__ import annotations
 

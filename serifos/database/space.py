@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What was used of pools, four times a day for weeks: one small table."""
+"""Used space of pools, recorded four times a day."""
 
 from __future__ import annotations
 

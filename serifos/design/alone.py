@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs of only reads and of only writes, before those of another design.
+"""Runs of only reads and only writes, before another design.
 
 A queueing network is told the share of the requests that a cache serves by
 the distribution of the response times, which has two modes only where nothing

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random runs, on which devices are compared.
+"""Random runs to compare devices.
 
 Mesnier et al. [1]_ draw each parameter of a run uniformly between its ends,
 and the block from powers of two. Their blocks of 1 and 2 KiB are left out:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random runs on which models are tested.
+"""Random runs to test models.
 
 Those of the paper [1]_: each workload is drawn from test vectors of its own
 (Eq. 17-18), 100 runs of each count from 1 to 5 and 200 of 6 to 10 (Table 7).

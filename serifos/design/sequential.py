@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sequential design: each run lowers the mean variance of all most.
+"""Sequential design: each run lowers the mean variance most.
 
 After a first, D-optimal batch, each run is the one that most lowers the
 variance of a Gaussian process over the Loads, in the mean over all candidates

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What all volumes did, as the CSV that ``serifos-sim backtest`` replays."""
+"""Activity of volumes as CSV for ``serifos-sim backtest``."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""JSON parser that yields a large document from its file part by part.
+"""Parse a large JSON document part by part.
 
 The parser of the standard library takes a text whole: half a second for
 that of a cloud of 10,000 pools. This one hands out the members of the

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The latency models of a directory.
+"""Read the latency models of a directory.
 
 A file that cannot be used concerns only the pools that name it: they are
 pools without a model.

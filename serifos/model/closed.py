@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What workloads that think keep outstanding, where a model says how long.
+"""Outstanding requests of workloads that think, by a model.
 
 A workload of N requesters, each of which waits Z after a request that took
 R, has q = N R / (R + Z) requests outstanding in the mean (the interactive

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs of a dataset from what volumes did: a pool in a slot of time is one.
+"""Make the runs of a dataset from a pool in use.
 
 What a volume did is its mean over the slot, with as many requests outstanding
 as it had by Little's law. A slot counts where each volume of the pool was seen

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How busy volumes keep pools, by the models of these.
+"""Predict how busy pools are with their volumes.
 
 A volume asks for so many requests a second, wherever it lives. How many of
 them are outstanding is the answer of the pool that it is on: few on a quick

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a model is good enough to plan with, in words.
+"""Judge whether a model is good enough to plan with.
 
 Every page and command that judges a model says it in these words. Standard
 library only.

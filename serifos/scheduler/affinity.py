@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a new volume may live by its metadata: with others, or without them.
+"""Pools where a new volume may live by its metadata.
 
 ``serifos:same_pool`` and ``serifos:different_pool`` name groups, and ids of
 volumes, of its project. Those that ``cluster.json`` shows count, and those

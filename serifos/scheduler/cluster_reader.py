@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``cluster.json`` as the scheduler reads it: one pool or volume at a time.
+"""Read ``cluster.json`` one pool or volume at a time.
 
 No request can wait until the file of a cloud of 10,000 pools is read: these
 generators pause after every pool or volume.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What this process of cinder-scheduler counts, and for which directory.
+"""Metrics of cinder-scheduler for node_exporter's textfile collector.
 
 Without ``[serifos] metrics_dir`` nothing is counted, and prometheus_client is
 not imported.

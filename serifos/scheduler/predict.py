@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What tenants will see in a pool with the volumes that are expected there.
+"""Predict latencies of pools with new volumes, and rank the pools.
 
 Pools are compared by what all tenants of the cloud would see there in the
 mean: a newcomer raises it, whereas any mean over a pool's own tenants falls

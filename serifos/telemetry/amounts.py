@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Readings of hosts → what each volume did in every slot of time.
+"""Turn readings of hosts into activity by slots of time.
 
 Pure. What happened between two readings is shared among the slots that they
 touch, by seconds. It is left out where it is not known for certain: where

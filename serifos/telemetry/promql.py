@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a Prometheus server is asked, and the exporters in its answers.
+"""Queries to a Prometheus server, and its answers.
 
 Only ``/api/v1/query`` is asked and nothing but a query is sent, which Aetos
 knows as well.

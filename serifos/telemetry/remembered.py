@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A history in which what is over is asked for once.
+"""Cache of a history: settled slots are asked for once.
 
 A server takes seconds to tell a day of a thousand volumes, and a balancer
 wants that day every round: it remembers the slots that nothing changes any

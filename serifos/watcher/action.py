@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The action: one move, through the balancer's own safe migration.
+"""The action: one move, by the balancer's safe migration.
 
 Watcher's own ``volume_migrate`` asks Cinder for a migration as soon as the
 volume and the pool exist. This one observes first, and keeps all that the

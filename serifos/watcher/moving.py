@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One move of a plan that is kept, as the balancer itself would make it."""
+"""Carry out one move of a stored plan."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Watcher's planner of the strategy: one action after the other.
+"""Planner of Watcher: one action after the other.
 
 A move may count on an earlier one of its plan, which leaves the device that
 this one comes to; and copies at the same time slow tenants down together.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the strategy and the action read of serifos.conf."""
+"""Options of the strategy and the action in watcher.conf."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which times of a class hold: by its file set, and by the clients.
+"""Choose the service times of a workload class.
 
 The paper has two cases, s1 and s2: of file sets that the cache holds and that
 it does not, and of few clients, half of whose reads the cache serves, and of

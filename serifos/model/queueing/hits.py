@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""p1 and p2 of the paper: which requests a cache serves.
+"""Share of requests that a cache serves: p1 and p2.
 
 From the distributions of the response times in the runs of a dataset, where
 they have two modes: see :func:`parted`. A run counts whose requests are all

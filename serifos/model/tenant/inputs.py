@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a tenant model reads of a Load, and of the workload that asks.
+"""Inputs of a tenant model, from a Load and a workload.
 
 Standard library only: cinder-scheduler loads this module. Every input rises
 with every workload that is added. The same code computes with numbers and
