@@ -18,8 +18,8 @@ from serifos import errors
 from serifos.facts.cluster import Cluster
 from serifos.facts import journal
 from serifos.facts import space
-from serifos.plan import filling
 from serifos.plan.limits import Limits
+from serifos.plan.search import filling
 
 LOG = log.getLogger(__name__)
 

@@ -9,6 +9,8 @@ greater of two figures and touches no other, so planning ends.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from serifos.plan import copying
@@ -27,6 +29,16 @@ def many(state: State, device: int) -> bool:
     """
     return bool(state.loads[device, :, 0].max()
                 * state.problem.limits.min_gain > 2)
+
+
+def short(state: State, begun: Mapping[int, float]) -> set[int]:
+    """The devices whose several moves fell short of min_gain.
+
+    :param begun: device → its figure before the first of them
+    """
+    keeps = state.problem.limits.keeps
+    return {device for device, was in begun.items()
+            if state.figure_us[device] > was * keeps}
 
 
 def of_several(state: State, found: Outcomes) -> Bools:

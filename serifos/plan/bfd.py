@@ -106,9 +106,9 @@ def _steps(state: State, quota: Quota
     """The moves, the state that they lead to, and how they count."""
     found: list[outcomes.Step] = []
     while True:
-        alone: set[int] = set()
-        while short := (passes := _Passes(state, quota, alone)).short:
-            alone |= short
+        single: set[int] = set()
+        while short := (passes := _Passes(state, quota, single)).short:
+            single |= short
         found, state, quota = found + passes.steps, passes.state, passes.quota
         if not passes.steps:
             return found, state, quota
@@ -117,14 +117,14 @@ def _steps(state: State, quota: Quota
 class _Passes:
     """Passes over all volumes until one moves nothing.
 
-    :param alone: devices off which each move has to count by itself
+    :param single: devices off which each move has to count by itself
     :ivar begun: device → its figure before the first of several moves off it
         that count as one
     """
 
     def __init__(self, state: State, quota: Quota,
-                 alone: set[int]) -> None:
-        self.state, self.quota, self.alone = state, quota, alone
+                 single: set[int]) -> None:
+        self.state, self.quota, self.single = state, quota, single
         self.begun: dict[int, float] = {}
         self.steps: list[outcomes.Step] = []
         volumes = np.flatnonzero(state.able)
@@ -149,9 +149,7 @@ class _Passes:
     @property
     def short(self) -> set[int]:
         """The devices whose several moves fell short of min_gain."""
-        keeps = self.state.problem.limits.keeps
-        return {device for device, was in self.begun.items()
-                if self.state.figure_us[device] > was * keeps}
+        return acceptance.short(self.state, self.begun)
 
     def _device(self, volume: int) -> int:
         return int(self.state.problem.device[self.state.home[volume]])
@@ -185,7 +183,7 @@ class _Passes:
         if device not in self.begun and acceptance.accepted(
                 self.state, found)[0]:
             return True
-        if device in self.alone or not (
+        if device in self.single or not (
                 device in self.begun or self._many(device)):
             return False
         fine = bool(acceptance.of_several(self.state, found)[0])

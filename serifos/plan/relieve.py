@@ -2,10 +2,10 @@
 """The default planner: SLOs, pools that fill up, hot pools, then nothing.
 
 SLOs that are violated are restored where a move can
-(:mod:`.slo.keeping`); pools that their own growth fills are left
-(:mod:`.filling`); then hot pools are relieved, on small clouds by the
+(:mod:`.search.slo_moves`); pools that their own growth fills are left
+(:mod:`.search.filling`); then hot pools are relieved, on small clouds by the
 best of many sequences of moves (:mod:`.search.beam`), on large ones and for
-pools of many small volumes in rounds (:mod:`.search.rounds`). SLOs that are
+pools of many small volumes in rounds (:mod:`.search.relief`). SLOs that are
 still violated are eased at the end. Moves that keep one may take the space by
 which others could be eased, and moves off hot pools may keep several; so,
 where any is left broken, easing at the beginning is tried as well.
@@ -18,7 +18,6 @@ import dataclasses
 import operator
 
 from serifos.facts.cluster import Cluster
-from serifos.plan import filling
 from serifos.plan.limits import Limits
 from serifos.plan.loads.slots import Slots
 from serifos.plan.outcomes import Step
@@ -27,9 +26,10 @@ from serifos.plan.predictions import Predictions
 from serifos.plan.problem import Problem
 from serifos.plan.quota import Quota
 from serifos.plan.search import beam
-from serifos.plan.search import rounds
+from serifos.plan.search import filling
+from serifos.plan.search import relief
+from serifos.plan.search import slo_moves
 from serifos.plan.slo import beyond
-from serifos.plan.slo import keeping
 from serifos.plan.state import State
 from serifos.plan import summary
 
@@ -87,7 +87,7 @@ class _Found:
 
     def slos(self, easing: bool) -> _Found:
         """With moves off pools with violated SLOs."""
-        made = keeping.steps(self.state, self.quota, easing)
+        made = slo_moves.steps(self.state, self.quota, easing)
         return self.then(made.steps, made.why, made.state, made.quota)
 
     def filling(self) -> _Found:
@@ -103,7 +103,7 @@ class _Found:
                 return self.then(steps, [None] * len(steps), state,
                                  self.quota.after(
                                      state.problem.device[left]))
-        steps, state, quota = rounds.steps(self.state, self.quota, once)
+        steps, state, quota = relief.steps(self.state, self.quota, once)
         return self.then(steps, [None] * len(steps), state, quota)
 
 

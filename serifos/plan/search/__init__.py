@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Moves off hot pools: for small clouds, for large ones."""
+"""Search for moves: off hot pools, for SLOs, off pools that fill up."""

@@ -11,8 +11,8 @@ import testtools
 
 from serifos.facts.cluster import Cluster
 from serifos.plan import evacuate
-from serifos.plan import filling
 from serifos.plan import relieve
+from serifos.plan.search import filling
 from tests.fakes.settings import Limits
 from tests.unit.plan import clusters
 from tests.unit.plan.clusters import pool

@@ -20,8 +20,8 @@ from serifos.plan.problem import Problem
 from serifos.plan import quota
 from serifos.plan import relieve
 from serifos.plan.search import beam
+from serifos.plan.search import slo_moves
 from serifos.plan.slo import beyond
-from serifos.plan.slo import keeping
 from serifos.plan import state
 from serifos.plan.state import State
 from tests.fakes.settings import Limits
@@ -231,7 +231,7 @@ class AgainstPlainPythonTestCase(testtools.TestCase):
         self.patch(quota, 'SMALL', small)
         known = reference.Reference(clusters.MODELS, limits.min_gain)
         state = _start(cluster, dataclasses.replace(limits, max_moves=None))
-        made = keeping.steps(state, quota.Quota.of(state.problem), easing)
+        made = slo_moves.steps(state, quota.Quota.of(state.problem), easing)
         then = made.state
         left = {state.problem.volumes[i].id for i in np.flatnonzero(then.able)}
         room = {pool.name: pool.free_gib for pool in cluster.pools}
@@ -262,7 +262,7 @@ class AgainstPlainPythonTestCase(testtools.TestCase):
             self, cluster, limits, small):
         self.patch(quota, 'SMALL', small)
         state = _start(cluster, limits)
-        then = keeping.steps(state, quota.Quota.of(
+        then = slo_moves.steps(state, quota.Quota.of(
             state.problem, relieve.MAX_MOVES), False).state
         plan = clusters.planned(relieve, cluster, limits)
         self.assertLessEqual(

@@ -1,17 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Moves off devices with violated SLOs, so that these are restored.
+"""Moves that restore SLOs, or reduce what they are exceeded by.
 
-Of each device those that keep one again are made first, then, if asked,
-those that ease; of either the one that lowers most the sum of what tenants
-see beyond their SLOs. On a small cloud each volume of a device is priced
-with each of the coolest pools, one device after another. On a large one many
-devices make a move at once, in rounds: each is priced with a few of its
-volumes, those whose leaving does most a GiB, and with targets dealt out so
-that no two devices share one.
+Of each device those that restore one are made first, then, if asked, those
+that reduce a violation; of either the one that lowers most the sum of what
+tenants see beyond their SLOs. On a small cloud each volume of a device is
+priced with each of the coolest pools, one device after another; on a large
+one many devices make a move at once, in :mod:`.rounds`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection
 import dataclasses
 
 import numpy as np
@@ -24,12 +23,9 @@ from serifos.plan.problem import Bools
 from serifos.plan.problem import Floats
 from serifos.plan.problem import Ints
 from serifos.plan.quota import Quota
-from serifos.plan.search import dealing
+from serifos.plan.search import rounds
 from serifos.plan.slo import beyond
 from serifos.plan.state import State
-
-BEST = 6
-"""Volumes of a device that are priced in a round."""
 
 LIKELY = 12
 """Volumes of a device, beside those with a violated SLO, whose leaving is
@@ -88,7 +84,7 @@ def steps(state: State, quota: Quota, easing: bool) -> Made:
         before = len(made.steps)
         if quota.each:
             for group in range(len(state.problem.open)):
-                _Rounds(made, group).drain()
+                rounds.drain(_LateDevices(made, group))
         else:
             _one_by_one(made)
     return made
@@ -163,71 +159,59 @@ def _one_by_one(made: Made) -> None:
             made.make(best)
 
 
-class _Rounds:
-    """Moves of volumes that the rules treat alike, many devices at once.
+class _LateDevices:
+    """The :class:`.rounds.Aim` of SLOs, for one group of volumes.
 
-    :ivar left: device → its volumes that are left to try, the best first
+    Devices whose volumes not even the coolest pools take do not ask.
     """
+
+    anew = True
+    enough = False
 
     def __init__(self, made: Made, group: int) -> None:
         self.made, self.group = made, group
         self.left: dict[int, list[int]] = {}
-        self.tired: set[int] = set()
-
-    def drain(self) -> None:
-        """Rounds until no device has a volume left to try."""
-        made = self.made
-        late = self._ranked(made.late())
-        self._screen(late)
-        while late := self._ranked(made.late()):
-            dealt = dealing.dealt(
-                made.state.problem, self._targets(late), len(late))
-            asking = late[:len(dealt)]
-            some = [self.left[device][:BEST] for device in asking]
-            best = self._priced(some, dealt)
-            gone = self._sources(best)
-            made.make(best)
-            for rank, (device, tried) in enumerate(zip(asking, some)):
-                if device in gone:
-                    del self.left[device]
-                elif rank == 0 or device in self.tired:
-                    self.left[device] = self.left[device][len(tried):]
-                    self.tired.discard(device)
-                else:
-                    self.tired.add(device)
-
-    def _screen(self, late: list[int]) -> None:
-        """Leaves devices alone whose volumes not even the coolest take."""
-        state = self.made.state
-        coolest = dealing.dealt(state.problem, self._targets([]), 1)
+        late = made.late()
+        self.rank(late)
+        coolest = rounds.dealt_targets(self, [], 1)
+        late = [device for device in late if self.left[device]]
         for begin in range(0, len(late), _SCREENED):
             some = late[begin:begin + _SCREENED]
-            fine = self._sources(self._priced(
-                [self.left[device][:BEST] for device in some],
+            best = self._best(*rounds.priced(
+                self.state, [*map(self.some, some)],
                 np.repeat(coolest, len(some), 0)))
-            self.left.update((d, []) for d in some if d not in fine)
+            sources = self.state.problem.device[
+                self.state.home[best.moves.volume]]
+            self.left.update({device: [] for device in some
+                              if device not in sources})
 
-    def _sources(self, priced: _Priced) -> set[int]:
-        state = self.made.state
-        return set(state.problem.device[
-            state.home[priced.moves.volume]].tolist())
+    @property
+    def state(self) -> State:
+        return self.made.state
 
-    def _ranked(self, late: list[int]) -> list[int]:
-        """Those of devices that have a volume left to try."""
-        state, new = self.made.state, [d for d in late if d not in self.left]
-        if new:
-            volumes, of = self._likely(new)
-            relief, fine = beyond.relief(state, volumes)
-            if self.made.easing:
-                excess = beyond.excess_us(state)[of]
-                fine |= relief >= excess * (
-                    1 - state.problem.thresholds.keeps[volumes])
-            order = np.lexsort((-relief / (
-                dealing.GIB + state.problem.carried_gib[volumes]), of))
-            self.left.update((device, []) for device in new)
-            for i in order[fine[order]].tolist():
-                self.left[int(of[i])].append(int(volumes[i]))
-        return [d for d in late if self.left[d]]
+    def asking(self) -> list[int]:
+        """The devices with violated SLOs, the most violated first."""
+        return self.made.late()
+
+    def some(self, device: int) -> list[int]:
+        return self.left[device][:rounds.BEST]
+
+    def rank(self, devices: list[int]) -> None:
+        """Sorts volumes by what their leaving does for SLOs, a GiB."""
+        if not devices:
+            return
+        state = self.state
+        volumes, of = self._likely(devices)
+        relief, fine = beyond.relief(state, volumes)
+        if self.made.easing:
+            excess = beyond.excess_us(state)[of]
+            fine |= relief >= excess * (
+                1 - state.problem.thresholds.keeps[volumes])
+        order = np.lexsort((-relief / (
+            rounds.GIB + state.problem.carried_gib[volumes]), of))
+        order = order[fine[order]]
+        self.left.update({device: [] for device in devices}
+                         | rounds.by_device(of[order], volumes[order]))
 
     def _likely(self, devices: list[int]) -> tuple[Ints, Ints]:
         """Volumes of devices that may move, with their device.
@@ -244,29 +228,25 @@ class _Rounds:
         share = np.divide(problem.carried[able], total, np.zeros(total.shape),
                           where=total > 0).sum(axis=(1, 2))
         order = np.lexsort((-share / (
-            dealing.GIB + problem.carried_gib[able]), of))
+            rounds.GIB + problem.carried_gib[able]), of))
         able, of = able[order], of[order]
         first = np.searchsorted(of, of)
         likely = np.arange(len(of)) - first < LIKELY
         likely |= np.isin(able, problem.bonds.bundle[beyond.broken(state)])
         return able[likely], of[likely]
 
-    def _targets(self, late: list[int]) -> Ints:
-        """The pools of devices without violated SLOs, the coolest first."""
-        state = self.made.state
-        keep = state.problem.predicted.copy()
-        keep[late] = False
-        return dealing.coolest(state, self.group, keep)
+    def targets(self, asking: list[int]) -> Bools:
+        """Devices without violated SLOs."""
+        keep = self.state.problem.predicted.copy()
+        keep[asking] = False
+        return keep
 
-    def _priced(self, some: list[list[int]], dealt: Ints) -> _Priced:
-        """The best move of each device with the targets dealt to it."""
-        state = self.made.state
-        rank = np.repeat(np.arange(len(some)), [len(vs) for vs in some])
-        volumes = np.array([v for vs in some for v in vs], np.intp)
-        row, column = np.nonzero(dealt[rank] >= 0)
-        target = dealt[rank[row], column]
-        fits = outcomes.fits(state, volumes[row], target)
-        row, target = row[fits], target[fits]
-        return _Priced.of(state, outcomes.outcomes(
-            state, volumes[row], target), self.made.easing).best(
-                state, rank[row])
+    def make(self, found: outcomes.Outcomes, rank: Ints) -> Collection[int]:
+        """Makes the best move of each device."""
+        best = self._best(found, rank)
+        self.made.make(best)
+        return set(best.moves.volume.tolist())
+
+    def _best(self, found: outcomes.Outcomes, rank: Ints) -> _Priced:
+        return _Priced.of(self.state, found, self.made.easing).best(
+            self.state, rank)
