@@ -30,13 +30,13 @@ from serifos.facts.history import History
 from serifos.facts.history import Series
 from serifos.model.model import Model
 from serifos.plan.limits import Limits
-from serifos.plan.loads.slots import Slots
 from serifos.plan.plan import Move
 from serifos.plan.plan import Plan
 from serifos.plan.problem import Problem
 from serifos.plan import recent as recents
 from serifos.plan.recent import filled
 from serifos.plan.recent import Recent
+from serifos.plan.slots import Slots
 
 
 READ_AT_ONCE = 1 << 26

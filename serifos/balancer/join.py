@@ -28,8 +28,8 @@ from serifos.facts.servers import Servers
 from serifos.facts import settings
 from serifos.facts import throttling
 from serifos.facts import times
-from serifos.plan.affinity import labels
 from serifos.plan import eligibility
+from serifos.plan import labels
 
 _MOST_CHARACTERS = 255
 

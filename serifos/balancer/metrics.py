@@ -20,8 +20,8 @@ from serifos.database import rounds
 from serifos.facts import journal
 from serifos.facts import times
 from serifos.model.model import Model
-from serifos.plan.outlook.outlook import Outlook
-from serifos.plan.outlook.outlook import PoolOutlook
+from serifos.plan.outlook import Outlook
+from serifos.plan.outlook import PoolOutlook
 
 _DAY_S = 86400.0
 _GIB = 2.0 ** 30

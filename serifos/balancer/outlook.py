@@ -9,7 +9,7 @@ import numpy as np
 
 from serifos.balancer import planning
 from serifos.model.model import Model
-from serifos.plan.outlook import outlook as outlooks
+from serifos.plan import outlook as outlooks
 from serifos.plan.plan import Plan
 from serifos.plan.state import State
 

@@ -17,7 +17,7 @@ from serifos.facts import fields
 from serifos.facts import journal
 from serifos.facts.refusals import Code
 from serifos.facts import times
-from serifos.plan.affinity import torn
+from serifos.plan import affinity
 from serifos.plan.limits import Copying
 from serifos.plan.limits import Limits
 
@@ -62,7 +62,7 @@ class Pace:
             key=lambda each: math.inf if each[1] is None else each[1])
         if most is None:
             return found
-        bundles, sizes = torn.bundles(found), collections.Counter[str]()
+        bundles, sizes = affinity.bundles(found), collections.Counter[str]()
         for volume in found.volumes:
             sizes[bundles.get(volume.id, volume.id)] += volume.size_gib
         return dataclasses.replace(found, volumes=tuple(

@@ -33,9 +33,6 @@ from serifos.plan.limits import left_out
 from serifos.plan.limits import Limits
 from serifos.plan.limits import not_up
 from serifos.plan.limits import target_refusal
-from serifos.plan.loads import demand
-from serifos.plan.loads import slots
-from serifos.plan.loads.slots import Slots
 from serifos.plan.plan import Move
 from serifos.plan.plan import Plan
 from serifos.plan import predictions
@@ -43,8 +40,11 @@ from serifos.plan.problem import Problem
 from serifos.plan.problem import QUEUED
 from serifos.plan import recent
 from serifos.plan import relieve
-from serifos.plan.slo import beyond
+from serifos.plan.slots import planned
+from serifos.plan.slots import present
+from serifos.plan.slots import Slots
 from serifos.plan.state import State
+from serifos.plan import violations
 from serifos import plugins
 
 PAPER = 'bfd --paper'
@@ -125,7 +125,7 @@ def _above(cluster: Cluster, fleet: pool_models.Fleet) -> predictions.Floats:
     here = [volume for volume in cluster.volumes if volume.pool in device]
     loads = np.zeros((len(cluster.pools), fleet.features))
     np.add.at(loads, [device[volume.pool] for volume in here],
-              fleet.loads(slots.present(here)))
+              fleet.loads(present(here)))
     return fleet.above(np.arange(len(loads)), loads[
         [device[pool.name] for pool in cluster.pools]])
 
@@ -269,7 +269,7 @@ def problem_of(cluster: Cluster, limits: Limits,
     :param slots: what the volumes did; None for what the cluster says
     """
     return Problem.of(
-        cluster if slots is None else demand.planned(cluster, slots),
+        cluster if slots is None else planned(cluster, slots),
         _fleet(cluster, limits, found, slots), limits, slots)
 
 
@@ -291,7 +291,7 @@ def violated_slos(problem: Problem) -> frozenset[str]:
     if not len(problem.slos.volumes):
         return frozenset()
     return frozenset(problem.volumes[volume].id
-                     for volume in beyond.broken(State.of(problem)))
+                     for volume in violations.broken(State.of(problem)))
 
 
 def plan(planner: str, cluster: Cluster, limits: Limits,
@@ -307,13 +307,13 @@ def plan(planner: str, cluster: Cluster, limits: Limits,
     :raises InputError: where that cannot be loaded
     """
     if planner == PAPER and slots is not None:
-        problem = problem_of(demand.planned(cluster, slots), limits, found)
+        problem = problem_of(planned(cluster, slots), limits, found)
     if planner in PLANNERS:
         problem = problem or problem_of(cluster, limits, found, slots)
         made = PLANNERS[planner](dataclasses.replace(problem, limits=limits))
     else:
         made = plugins.load(plugins.PLANNERS, planner)(
-            cluster if slots is None else demand.planned(cluster, slots),
+            cluster if slots is None else planned(cluster, slots),
             fleet_of(cluster, found, limits.active_floor), limits)
     return made if slots is None else dataclasses.replace(
         made, moves=tuple(_as_measured(move, cluster) for move in made.moves))

@@ -33,11 +33,11 @@ from serifos.facts.history import History
 from serifos.facts.journal import Journal
 from serifos.facts.journal import last_moves
 from serifos.facts.journal import paused
-from serifos.plan.affinity import torn
+from serifos.plan import affinity
 from serifos.plan.limits import Limits
-from serifos.plan.loads.slots import Slots
 from serifos.plan.plan import Plan
 from serifos.plan.recent import Recent
+from serifos.plan.slots import Slots
 from serifos.plan import text
 
 LOG = log.getLogger(__name__)
@@ -163,7 +163,8 @@ class Balancer:
                 approved.any_time if settings.approved_only
                 else basis.too_early),
                 due.id, decision.seen.over, settings.pace,
-                batch.devices_of(basis.cluster), torn.bundles(basis.cluster),
+                batch.devices_of(basis.cluster),
+                affinity.bundles(basis.cluster),
                 approved.barred(due) if settings.approved_only
                 else approved.never)
             self.observer.observe()

@@ -11,7 +11,7 @@ from serifos.balancer.pace import Pace
 from serifos.facts.cluster import Cluster
 from serifos.plan import eligibility
 from serifos.plan.limits import Limits
-from serifos.plan.loads.demand import Demand
+from serifos.plan.slots import Demand
 
 
 MODES = ('advise', 'approve', 'auto')

@@ -2,7 +2,7 @@
 """Nova's servers and compute services, as far as attached volumes need them.
 
 Cinder has Nova copy a volume in use. What Nova would refuse is decided in
-:mod:`serifos.plan.attached`.
+:mod:`serifos.plan.eligibility`.
 """
 
 from __future__ import annotations

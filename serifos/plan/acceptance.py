@@ -2,9 +2,10 @@
 """The local rule: which moves are accepted, and the figures they leave.
 
 A move off a device that is hot (:mod:`.hot`) is accepted where the greater
-figure of its two devices falls by min_gain, that of :mod:`.thresholds`. What
-the rest of the cluster does is not asked. Every accepted move lowers the
-greater of two figures and touches no other, so planning ends.
+figure of its two devices falls by min_gain, that of
+:class:`.problem.Thresholds`. What the rest of the cluster does is not asked.
+Every accepted move lowers the greater of two figures and touches no other, so
+planning ends.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ from serifos.plan.hot import is_hot
 from serifos.plan import limits
 from serifos.plan.outcomes import Outcomes
 from serifos.plan.problem import Bools
-from serifos.plan.slo import beyond
 from serifos.plan.state import State
+from serifos.plan import violations
 
 
 def many(state: State, device: int) -> bool:
@@ -57,7 +58,7 @@ def of_several(state: State, found: Outcomes) -> Bools:
     fine = (found.came_us <= np.maximum(found.left_us, level)) & (
         found.left_us <= found.before_us * limits.keeps(least)) & (
         thresholds.min_gain[found.volume] <= problem.limits.min_gain)
-    fine[fine] = ~beyond.breaks(state, found[fine])
+    fine[fine] = ~violations.breaks(state, found[fine])
     fine[fine] = copying.pays(state, found[fine])
     return fine
 
@@ -67,6 +68,6 @@ def accepted(state: State, found: Outcomes) -> Bools:
     fine = found.worse_us <= (
         found.before_us * state.problem.thresholds.keeps[found.volume])
     fine[fine] = is_hot(state, found.volume[fine])
-    fine[fine] = ~beyond.breaks(state, found[fine])
+    fine[fine] = ~violations.breaks(state, found[fine])
     fine[fine] = copying.pays(state, found[fine])
     return fine

@@ -29,7 +29,6 @@ from serifos.facts.cluster import Cluster
 from serifos.plan import acceptance
 from serifos.plan.hot import is_hot
 from serifos.plan.limits import Limits
-from serifos.plan.loads.slots import Slots
 from serifos.plan import outcomes
 from serifos.plan.plan import Cause
 from serifos.plan.plan import Plan
@@ -37,6 +36,7 @@ from serifos.plan.predictions import Predictions
 from serifos.plan.problem import Ints
 from serifos.plan.problem import Problem
 from serifos.plan.quota import Quota
+from serifos.plan.slots import Slots
 from serifos.plan.state import State
 from serifos.plan import summary
 

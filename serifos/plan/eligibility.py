@@ -4,10 +4,15 @@
 What Cinder itself would refuse, what it would accept and then fail at, and
 what operators forbid. The reason is written to ``cluster.json`` as the
 volume's ``movable`` and to the plan as its refusal.
+
+Nova refuses the copy of a server in another state than active, paused or
+resized or with a task under way, after Cinder has accepted the migration:
+then the reason is only in the log of cinder-volume. So it is asked first.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from collections.abc import Mapping
 import dataclasses
 
@@ -19,14 +24,16 @@ from serifos.facts.servers import NOT_CONFIGURED
 from serifos.facts.servers import Servers
 from serifos.facts import settings
 from serifos.facts import times
-from serifos.plan.affinity import labels
-from serifos.plan import attached
+from serifos.plan import labels
 
 PIN = 'serifos:pin'
 """Metadata by which a tenant or an operator pins a volume."""
 
 AT_REST = (None, 'none', 'success', 'error', 'deleting')
 """Migration statuses from which Cinder starts a migration."""
+
+COPIED = ('active', 'paused', 'resized')
+"""States (``vm_state``) of a server whose volumes Nova copies."""
 
 _NOT_REPLICATED = (None, 'disabled', 'not-capable')
 _NO = ('0', 'f', 'false', 'off', 'n', 'no', '')
@@ -163,7 +170,41 @@ def _in_use(record: Record, rules: Rules) -> Reason | None:
     if '' in record.attachments:
         return Code.ATTACHED_TO_HOST.of()
     if rules.servers.absent is None:
-        return attached.why_not(record.attachments, rules.servers)
+        return not_copied(record.attachments, rules.servers)
     if rules.allow_attached is None:
         return Code.NO_NOVA.of(absent=rules.servers.absent)
+    return None
+
+
+def not_copied(server_ids: Iterable[str],
+               known: Servers) -> Reason | None:
+    """Why Nova would refuse to copy a volume, or None.
+
+    :param server_ids: the servers that the volume is attached to
+    """
+    if known.problem is not None:
+        return Code.NOVA_SILENT.of(problem=known.problem)
+    return next(filter(None, (
+        _why_not_copied(name, known) for name in server_ids)), None)
+
+
+def _why_not_copied(server_id: str, known: Servers) -> Reason | None:
+    server = known.by_id.get(server_id)
+    if server is None:
+        return Code.SERVER_UNKNOWN.of(server=server_id)
+    shown = f'its server {server.name} ({server.id})'
+    if server.vm_state is None:
+        return Code.SERVER_UNCLEAR.of(unknown='state', server=shown)
+    if server.vm_state not in COPIED:
+        return Code.SERVER_STOPPED.of(server=shown, status=server.status)
+    if server.task_state is not None:
+        return Code.SERVER_BUSY.of(server=shown, task=server.task_state)
+    if server.off is not None:
+        return Code.SERVER_OFF.of(server=shown, status=server.status,
+                                  power=server.off)
+    if server.host is None:
+        return Code.SERVER_UNCLEAR.of(unknown='host', server=shown)
+    service = known.services.get(server.host)
+    if service is None or not service.up:
+        return Code.COMPUTE_DOWN.of(server=shown, host=server.host)
     return None

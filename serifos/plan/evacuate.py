@@ -17,11 +17,10 @@ from serifos import errors
 from serifos.facts.cluster import Cluster
 from serifos.facts.cluster import TOUCHED
 from serifos.facts.refusals import Code
-from serifos.plan.affinity import permits
-from serifos.plan.affinity import staying
+from serifos.plan import affinity
 from serifos.plan.limits import Limits
-from serifos.plan.loads.slots import Slots
 from serifos.plan.outcomes import Outcomes
+from serifos.plan import permits
 from serifos.plan.plan import Cause
 from serifos.plan.plan import Move
 from serifos.plan.plan import Plan
@@ -29,9 +28,10 @@ from serifos.plan.plan import Refusal
 from serifos.plan.predictions import Predictions
 from serifos.plan.problem import Problem
 from serifos.plan import refusals
-from serifos.plan.slo import beyond
+from serifos.plan.slots import Slots
 from serifos.plan.state import State
 from serifos.plan import summary
+from serifos.plan import violations
 
 NAME = 'evacuate'
 
@@ -94,10 +94,10 @@ def _fixed(problem: Problem, volume: int) -> str | None:
         said = problem.volumes[each].movable
         if said is not True:
             why = said or 'not movable'
-            return why if each == volume else staying.shared(
+            return why if each == volume else affinity.companion_stays(
                 problem.volumes[each], why)
-    return None if bonds.contradiction(volume) is None else staying.bound(
-        bonds, problem.volumes, volume)
+    return None if bonds.contradiction(volume) is None else (
+        affinity.others_reason(bonds, problem.volumes, volume))
 
 
 def _target(state: State, volume: int) -> int | str:
@@ -124,6 +124,6 @@ def _target(state: State, volume: int) -> int | str:
         problem.device[fits],
         state.loads[problem.device[fits]] + problem.carried[volume])
     source = state.figure_us[problem.device[state.home[[volume]]]]
-    breaks = beyond.breaks(state, Outcomes(
+    breaks = violations.breaks(state, Outcomes(
         np.full(len(fits), volume), fits, source, source, price))
     return int(fits[np.lexsort((fits, -state.room[fits], price, breaks))[0]])

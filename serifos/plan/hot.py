@@ -3,7 +3,7 @@
 
 A device is hot for a volume where its planning figure is over 1 + hot_ratio
 of the mean over the pools that the volume may live on. hot_ratio is that of
-:mod:`.thresholds`.
+:class:`.problem.Thresholds`.
 """
 
 from __future__ import annotations

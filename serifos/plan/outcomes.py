@@ -11,7 +11,7 @@ import dataclasses
 
 import numpy as np
 
-from serifos.plan.affinity import permits
+from serifos.plan import permits
 from serifos.plan.problem import Bools
 from serifos.plan.problem import Floats
 from serifos.plan.problem import Ints

@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from collections.abc import Iterable
 from collections.abc import Sequence
 import dataclasses
 import functools
 import operator
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,19 +18,81 @@ from serifos.facts.cluster import Cluster
 from serifos.facts.cluster import Pool
 from serifos.facts.cluster import Volume
 from serifos.facts import workload
-from serifos.plan.affinity.bonds import Bonds
-from serifos.plan.affinity import staying
+from serifos.plan import affinity
+from serifos.plan.affinity import Bonds
+from serifos.plan.limits import keeps
 from serifos.plan.limits import Limits
 from serifos.plan.limits import target_refusal
 from serifos.plan.limits import volume_refusal
-from serifos.plan.loads import grouping
-from serifos.plan.loads.slots import OverSlots
-from serifos.plan.loads.slots import pieces
-from serifos.plan.loads.slots import present
-from serifos.plan.loads.slots import Slots
 from serifos.plan import predictions
-from serifos.plan.slo import slos
-from serifos.plan.thresholds import Thresholds
+from serifos.plan import slos
+from serifos.plan.slots import OverSlots
+from serifos.plan.slots import pieces
+from serifos.plan.slots import present
+from serifos.plan.slots import Slots
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Thresholds:
+    """What a move has to reach.
+
+    :param hot_ratio: float[devices]
+    :param min_gain: float[volumes]
+    :param by_type: bool[volumes], whether it is a volume type's own
+    :param keeps: float[volumes], the part of a figure that may remain; as
+        :attr:`.limits.Limits.keeps`
+    """
+
+    hot_ratio: Floats
+    min_gain: Floats
+    by_type: Bools
+    keeps: Floats
+
+    @classmethod
+    def of(cls, limits: Limits, pools: Sequence[Pool], device: Ints,
+           volumes: Sequence[Volume], bundle: Ints) -> Thresholds:
+        """The thresholds of a cluster.
+
+        :param device: int[pools], the device of each
+        :param bundle: int[volumes], the first that each moves together with
+        """
+        ratio = np.full(device.max(initial=-1) + 1, np.inf)
+        np.minimum.at(ratio, device, [
+            limits.hot_ratio if pool.hot_ratio is None else pool.hot_ratio
+            for pool in pools])
+        said = [volume.min_gain for volume in volumes]
+        own = np.array([each is not None for each in said], bool)
+        gain = np.array([limits.min_gain if each is None else each
+                         for each in said], float)
+        most = np.zeros(len(volumes))
+        np.maximum.at(most, bundle, gain)
+        usual = np.zeros(len(volumes), bool)
+        usual[bundle[~own & (gain >= most[bundle])]] = True
+        gain = most[bundle]
+        return cls(ratio, gain, ~usual[bundle], keeps(gain))
+
+    def nearly(self, source: Ints, target: Ints) -> Floats:
+        """float[n]: how far above the mean several moves may leave targets.
+
+        Half of hot_ratio, so that none becomes hot; of the lower one, so that
+        none becomes hotter than its source was.
+        """
+        return np.minimum(
+            self.hot_ratio[source], self.hot_ratio[target]) / 2
+
+
+def by_device(items: Ints, device: Ints, count: int) -> tuple[Ints, Ints]:
+    """Items sorted by their device, and where each device begins."""
+    order = np.argsort(device, kind='stable')
+    return items[order], np.searchsorted(device[order], np.arange(count + 1))
+
+
+def distinct(items: Iterable[Hashable]) -> tuple[list[Any], Ints]:
+    """The distinct items, and for each item its place among them."""
+    place: dict[Hashable, int] = {}
+    index = [place.setdefault(item, len(place)) for item in items]
+    return list(place), np.array(index, np.intp)
+
 
 Floats = predictions.Floats
 Ints = predictions.Ints
@@ -97,8 +161,8 @@ class Problem:
         modelled = ~np.isnan(models.latency(
             np.arange(len(pools)),
             np.repeat(models.loads([None]), len(pools), 0)))
-        devices, device = grouping.distinct(pool.device_key for pool in pools)
-        members, begins = grouping.by_device(
+        devices, device = distinct(pool.device_key for pool in pools)
+        members, begins = by_device(
             np.flatnonzero(modelled), device[modelled], len(devices))
         its = models.loads(present(volumes))
         its = its[:, None] if slots is None else slots.loads(
@@ -111,7 +175,7 @@ class Problem:
         able[able] = source[home[able]]
         typed = {name for pool in pools for name in pool.refuses}
         zones = [pool.zone for pool in pools] + [None]
-        rules, group = grouping.distinct(zip(
+        rules, group = distinct(zip(
             (zones[at] for at in home.tolist()),
             (v.required_backend_name for v in volumes),
             (v.volume_type if v.volume_type in typed else None
@@ -211,7 +275,7 @@ class Problem:
         for first, its in self.bonds.bundles.items():
             found[its] = False
             found[first] = self.able[its].any() and all(
-                staying.alone(self.volumes[each]) is None
+                affinity.own_reason(self.volumes[each]) is None
                 for each in its.tolist())
         for volume in self.bonds.kin:
             found[volume] &= self.bonds.contradiction(volume) is None
@@ -318,7 +382,7 @@ class Problem:
         why = volume_refusal(one, pool, at >= 0 and bool(
             self.modelled[at]),
             0.0 if self.active[volume] else np.inf)
-        return staying.bound(self.bonds, self.volumes, volume) if (
+        return affinity.others_reason(self.bonds, self.volumes, volume) if (
             why is None) else why
 
 

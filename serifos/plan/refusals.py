@@ -15,18 +15,18 @@ from collections.abc import Iterator
 import numpy as np
 
 from serifos.facts.refusals import Code
-from serifos.plan.affinity import permits
 from serifos.plan import copying
 from serifos.plan.hot import hot_pools
 from serifos.plan.hot import is_hot
 from serifos.plan import limits
 from serifos.plan import outcomes
+from serifos.plan import permits
 from serifos.plan.plan import Refusal
 from serifos.plan.problem import Ints
 from serifos.plan.problem import Problem
 from serifos.plan.quota import Quota
-from serifos.plan.slo import beyond
 from serifos.plan.state import State
+from serifos.plan import violations
 
 _MANY = 2048  # volumes that are priced at once
 
@@ -38,7 +38,7 @@ def of(first: State, last: State, moved: Collection[str],
     :param moved: the ids of the volumes that the plan moves
     """
     problem, every = last.problem, last.problem.limits.every_refusal
-    here, late = np.flatnonzero(last.home >= 0), beyond.broken(last)
+    here, late = np.flatnonzero(last.home >= 0), violations.broken(last)
     hot, asked = np.zeros((2, len(problem.volumes)), bool)
     asked[late] = True
     pools = hot_pools(last) | every
@@ -103,9 +103,9 @@ def _against_worthy(state: State, moves: outcomes.Outcomes,
     problem = state.problem
     source = problem.device[state.home[moves.volume]]
     cool = ~is_hot(state, moves.volume)
-    no_cause = cool & ~beyond.exceeded(state)[source]
-    breaks = beyond.whose(state, moves)
-    eases = beyond.eases(state, moves)
+    no_cause = cool & ~violations.exceeded(state)[source]
+    breaks = violations.whose(state, moves)
+    eases = violations.eases(state, moves)
     unpaid = copying.why_not(state, moves)
     for row, volume in enumerate(moves.volume.tolist()):
         target = int(moves.target[row])

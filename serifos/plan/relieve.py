@@ -19,7 +19,6 @@ import operator
 
 from serifos.facts.cluster import Cluster
 from serifos.plan.limits import Limits
-from serifos.plan.loads.slots import Slots
 from serifos.plan.outcomes import Step
 from serifos.plan.plan import Plan
 from serifos.plan.predictions import Predictions
@@ -29,9 +28,10 @@ from serifos.plan.search import beam
 from serifos.plan.search import filling
 from serifos.plan.search import relief
 from serifos.plan.search import slo_moves
-from serifos.plan.slo import beyond
+from serifos.plan.slots import Slots
 from serifos.plan.state import State
 from serifos.plan import summary
+from serifos.plan import violations
 
 MAX_MOVES = 4
 """Moves of a plan on a small cloud where the limits name none."""
@@ -81,8 +81,8 @@ class _Found:
     @property
     def harm(self) -> tuple[int, float, int]:
         """Violated SLOs, µs beyond them, and moves."""
-        beyond = self.state.beyond_us
-        return (int((beyond > 0).sum()), float(beyond.sum()),
+        violations = self.state.beyond_us
+        return (int((violations > 0).sum()), float(violations.sum()),
                 len(self.steps))
 
     def slos(self, easing: bool) -> _Found:
@@ -114,7 +114,7 @@ def _best(start: _Found) -> _Found:
     a large cloud, where it would be one of hundreds, only the first is tried.
     """
     found = _eased_last(start)
-    if start.quota.each or not len(beyond.broken(found.state)):
+    if start.quota.each or not len(violations.broken(found.state)):
         return found
     return min(found, start.slos(easing=True).filling().hot(),
                key=operator.attrgetter('harm'))

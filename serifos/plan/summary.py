@@ -25,8 +25,8 @@ from serifos.plan.problem import Floats
 from serifos.plan.problem import Ints
 from serifos.plan.quota import Quota
 from serifos.plan import refusals
-from serifos.plan.slo import beyond
 from serifos.plan.state import State
+from serifos.plan import violations
 
 
 def plan(planner: str, first: State, last: State,
@@ -67,8 +67,8 @@ def figures(planner: str, first: State, last: State,
         Change(was.max_us, then.max_us),
         Change(was.mean_us, then.mean_us),
         Change(was.variance_us2, then.variance_us2),
-        Change(*(len(beyond.broken(state)) for state in (first, last))),
-        Change(*(len(beyond.violated(first, state))
+        Change(*(len(violations.broken(state)) for state in (first, last))),
+        Change(*(len(violations.violated(first, state))
                  for state in (first, last))),
         Change(*(int(hot_pools(state).sum())
                  for state in (first, last))),

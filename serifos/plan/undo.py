@@ -22,14 +22,13 @@ import dataclasses
 from serifos.facts.cluster import Cluster
 from serifos.facts.cluster import TOUCHED
 from serifos.facts.refusals import Code
-from serifos.plan.affinity import torn
+from serifos.plan import affinity
 from serifos.plan import eligibility
 from serifos.plan.limits import left_out
 from serifos.plan.limits import Limits
 from serifos.plan.limits import not_up
 from serifos.plan.limits import unlisted
 from serifos.plan.limits import unmodelled
-from serifos.plan.loads.slots import Slots
 from serifos.plan.plan import Cause
 from serifos.plan.plan import Move
 from serifos.plan.plan import Plan
@@ -37,6 +36,7 @@ from serifos.plan.plan import Refusal
 from serifos.plan.predictions import Predictions
 from serifos.plan.problem import Problem
 from serifos.plan import refusals
+from serifos.plan.slots import Slots
 from serifos.plan.state import State
 from serifos.plan import summary
 
@@ -67,7 +67,7 @@ def plan(cluster: Cluster, models: Predictions, limits: Limits,
     parted: dict[str, str] = {}
     while True:
         found = _once(cluster, models, limits, made, slots, parted)
-        more = torn.of(cluster, found.moves)
+        more = affinity.against(cluster, found.moves)
         if not more:
             return found
         parted.update(more)

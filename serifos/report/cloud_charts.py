@@ -14,8 +14,8 @@ from serifos.facts.journal import Entry
 from serifos.facts import pool_errors
 from serifos.facts import times
 from serifos.plan import copying
-from serifos.plan.outlook.outlook import Outlook
-from serifos.plan.outlook.outlook import PoolOutlook
+from serifos.plan.outlook import Outlook
+from serifos.plan.outlook import PoolOutlook
 from serifos.plan.plan import Move
 from serifos.report import charts
 from serifos.report import page

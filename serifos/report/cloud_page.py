@@ -12,11 +12,11 @@ import dataclasses
 from serifos.facts.cluster import Cluster
 from serifos.facts.journal import Entry
 from serifos.facts.pool_errors import Hours
-from serifos.plan.outlook.explaining import Heat
-from serifos.plan.outlook.explaining import Part
-from serifos.plan.outlook.outlook import Outlook
-from serifos.plan.outlook.staying import Staying
-from serifos.plan.outlook import type_slos
+from serifos.plan.explain import Heat
+from serifos.plan.explain import Part
+from serifos.plan import outlook
+from serifos.plan.outlook import Outlook
+from serifos.plan.outlook import Staying
 from serifos.report import charts
 from serifos.report import cloud_charts
 from serifos.report import explanation
@@ -58,7 +58,7 @@ class Facts:
     cluster: Cluster
     seen: Outlook
     explained: Mapping[str, Explained]
-    slos: Sequence[type_slos.TypeSlo]
+    slos: Sequence[outlook.TypeSlo]
     hours: Hours
     entries: Sequence[Entry]
     mode: str
@@ -231,7 +231,7 @@ def _immovable(held: Sequence[Staying]) -> str:
             sum(each.volumes for each in rest)) if rest else '')
 
 
-def _slos(every: Sequence[type_slos.TypeSlo]) -> page.Section:
+def _slos(every: Sequence[outlook.TypeSlo]) -> page.Section:
     """The SLOs by type: violated ones and forecasts, now and after."""
     if not every:
         return page.Section(

@@ -14,11 +14,11 @@ from typing import Any
 
 from serifos.facts import hot_by
 from serifos.facts import refusals
-from serifos.plan.outlook.explaining import Goal
-from serifos.plan.outlook.explaining import Heat
-from serifos.plan.outlook.explaining import Part
-from serifos.plan.outlook.outlook import Outlook
-from serifos.plan.outlook.outlook import PoolOutlook
+from serifos.plan.explain import Goal
+from serifos.plan.explain import Heat
+from serifos.plan.explain import Part
+from serifos.plan.outlook import Outlook
+from serifos.plan.outlook import PoolOutlook
 from serifos.plan.plan import Cause
 from serifos.report import plan_sentences
 from serifos.report import table

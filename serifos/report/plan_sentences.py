@@ -14,8 +14,8 @@ from collections.abc import Mapping
 from serifos.facts import hot_by
 from serifos.plan import copying
 from serifos.plan import evacuate
-from serifos.plan.outlook.outlook import Outlook
-from serifos.plan.outlook.outlook import PoolOutlook
+from serifos.plan.outlook import Outlook
+from serifos.plan.outlook import PoolOutlook
 from serifos.plan import undo
 from serifos.report import wording
 

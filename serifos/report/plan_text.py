@@ -13,8 +13,8 @@ from serifos.facts.cluster import Volume
 from serifos.facts.hot_by import BUSY
 from serifos.facts.hot_by import READ_P99
 from serifos.facts.hot_by import WRITE_P99
-from serifos.plan.outlook import outlook
-from serifos.plan.outlook.staying import Staying
+from serifos.plan import outlook
+from serifos.plan.outlook import Staying
 from serifos.plan.plan import Cause
 from serifos.plan.plan import Move
 from serifos.report import plan_sentences

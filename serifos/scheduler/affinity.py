@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from serifos.facts import names
-from serifos.plan.affinity import labels
+from serifos.plan import labels
 from serifos.scheduler.request import CREATE
 from serifos.scheduler.request import Request
 from serifos.scheduler.snapshot import Labelled

@@ -16,7 +16,7 @@ from serifos.balancer.standing import of_plans
 from serifos import errors
 from serifos.facts import journal
 from serifos.facts import times
-from serifos.plan.affinity import torn
+from serifos.plan import affinity
 from serifos.plan.plan import Move
 from serifos.plan.plan import Plan
 
@@ -89,7 +89,7 @@ def _due(balancer: rounds.Balancer, plan: Plan, volume: str,
     _, left = remaining.remaining(
         plan.moves, cluster, balancer.observer.settings.limits)
     homes = {each.id: each.pool for each in cluster.volumes}
-    unmade = batch.Unmade(batch.devices_of(cluster), torn.bundles(cluster))
+    unmade = batch.Unmade(batch.devices_of(cluster), affinity.bundles(cluster))
     for move in plan.moves:
         if move.volume == volume:
             return move, dict(left).get(volume) or unmade.why_not(move)

@@ -10,7 +10,7 @@ from serifos.balancer.settings import BalancerSettings
 from serifos.conf import balancer as options
 from serifos.facts.hot_by import LATENCY
 from serifos.plan import limits
-from serifos.plan.loads.demand import Demand
+from serifos.plan.slots import Demand
 
 _DEFAULTS = {option.dest: option.default for option in options.OPTS}
 

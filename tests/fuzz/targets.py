@@ -31,7 +31,7 @@ from serifos.lab.tuning import tuner
 from serifos.model.model import Model
 from serifos.model import pool_models
 from serifos.plan import bfd
-from serifos.plan.outlook import outlook
+from serifos.plan import outlook
 from serifos.plan import problem
 from serifos.plan import relieve
 from serifos.plan import state

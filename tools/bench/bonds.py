@@ -11,8 +11,8 @@ import tracemalloc
 import numpy as np
 
 from serifos.facts.cluster import Volume
-from serifos.plan.affinity.bonds import Bonds
-from serifos.plan.affinity.bonds import Ints
+from serifos.plan.affinity import Bonds
+from serifos.plan.affinity import Ints
 
 _TIMES = 5
 SIZES = (2_000, 4_000, 8_000, 16_000)

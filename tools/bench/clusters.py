@@ -23,10 +23,10 @@ from serifos.model import pool_models
 from serifos.plan import bfd
 from serifos.plan import capacity
 from serifos.plan.limits import Limits
-from serifos.plan.loads.slots import Slots
 from serifos.plan.plan import Plan
 from serifos.plan.problem import Problem
 from serifos.plan import relieve
+from serifos.plan.slots import Slots
 from serifos.plan.state import State
 
 EXAMPLES = pathlib.Path(__file__).parents[2] / 'etc/serifos/examples/models'

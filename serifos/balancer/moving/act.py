@@ -34,7 +34,6 @@ from serifos.facts.journal import Journal
 from serifos.facts.servers import Compute
 from serifos.facts import settings
 from serifos.facts import times
-from serifos.plan import attached
 from serifos.plan import eligibility
 from serifos.plan.plan import Move
 
@@ -264,7 +263,7 @@ class Executor:
                 servers.absent or servers.problem):
             return found
         return outcome.blamed(
-            found, attached.why_not(record.attachments, servers),
+            found, eligibility.not_copied(record.attachments, servers),
             self.nova.doings(record.attachments[0], record.id,
                              times.parse(asked.at) - inquiry.SKEW_S))
 

@@ -24,7 +24,7 @@ from serifos.balancer.moving import act
 from serifos.balancer.outcome import Outcome
 from serifos import errors
 from serifos.facts.cluster import Cluster
-from serifos.plan.affinity import torn
+from serifos.plan import affinity
 from serifos.plan.plan import Move
 from serifos.plan import quota
 
@@ -37,7 +37,7 @@ class Unmade:
     Of volumes that are to stay on one pool, none is moved without the others.
 
     :param devices: pool → its device, where that is not its own
-    :param bundles: as of :func:`.torn.bundles`
+    :param bundles: as of :func:`.affinity.bundles`
     """
 
     def __init__(self, devices: Mapping[str, str],
@@ -78,7 +78,7 @@ def chosen(moves: Iterable[Move], most: int, cluster: Cluster,
     :param too_early: move → why it waits for later rounds, or None
     """
     small = len(cluster.pools) <= quota.SMALL
-    devices, bundles = devices_of(cluster), torn.bundles(cluster)
+    devices, bundles = devices_of(cluster), affinity.bundles(cluster)
     unmade = Unmade(devices, bundles)
     number: collections.Counter[str] = collections.Counter()
     found: list[Move] = []
@@ -124,7 +124,7 @@ class Batch:
 
     :param most: migrations under way at a time
     :param devices: pool → its device
-    :param bundles: as of :func:`.torn.bundles`
+    :param bundles: as of :func:`.affinity.bundles`
     :param hindrance: (move, our volumes under way) → why it must not be
         requested now, or None
     :param ends: whether no further move is requested after an outcome; is

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from serifos.balancer.moving import batch
 from serifos.balancer import planning
 from serifos.facts.cluster import Cluster
-from serifos.plan.affinity import torn
+from serifos.plan import affinity
 from serifos.plan.limits import Limits
 from serifos.plan.plan import Move
 
@@ -33,7 +33,7 @@ def remaining(moves: Sequence[Move], cluster: Cluster,
     parted: dict[str, str] = {}
     while True:
         found, left = _once(moves, cluster, limits, asked, parted)
-        more = torn.of(cluster, found)
+        more = affinity.against(cluster, found)
         if not more:
             return found, left
         parted.update(more)
@@ -48,7 +48,7 @@ def _once(moves: Sequence[Move], cluster: Cluster, limits: Limits,
     """
     found: list[Move] = []
     left: list[tuple[str, str]] = []
-    unmade = batch.Unmade(batch.devices_of(cluster), torn.bundles(cluster))
+    unmade = batch.Unmade(batch.devices_of(cluster), affinity.bundles(cluster))
     homes = {volume.id: volume.pool for volume in cluster.volumes}
     for move in moves:
         why = planning.changed(move, cluster, limits) or unmade.why_not(

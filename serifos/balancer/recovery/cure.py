@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from serifos.balancer.recovery.diagnosis import Diagnosis
 from serifos.balancer.recovery.diagnosis import Swap
 from serifos.facts.servers import Attachment
-from serifos.plan import attached
+from serifos.plan import eligibility
 
 _TARGETS = ("iscsiadm -m session -P 3 | awk '/^Target:/ {t = $2} "
             "/scsi disk/ {print $4, t}'")
@@ -85,7 +85,7 @@ def copy_back(found: Diagnosis) -> tuple[str, ...]:
             'Nova then names an attachment that is gone; once the server is '
             'stopped: nova-manage volume_attachment refresh')
     if swap.problem is None if swap.server is None else (
-            swap.server.vm_state not in attached.COPIED):
+            swap.server.vm_state not in eligibility.COPIED):
         return compare(found, certain=True)
     return (
         _warning(found), *_look(found),

@@ -35,7 +35,7 @@ from serifos.facts import servers
 from serifos.facts.telemetry import Telemetry
 from serifos.files import documents
 from serifos.plan import limits
-from serifos.plan.loads import demand
+from serifos.plan import slots
 from serifos import plugins
 from serifos.telemetry import http
 from serifos.telemetry import libvirt
@@ -84,7 +84,7 @@ def settings(conf: cfg.ConfigOpts,
         planner=said.planner, auto=said.mode != 'advise',
         approved_only=said.mode == 'approve', batch=said.batch,
         parallel=said.parallel, hold=said.hold,
-        demand=demand.Demand(said.demand_slots, said.hot_by == hot_by.BUSY),
+        demand=slots.Demand(said.demand_slots, said.hot_by == hot_by.BUSY),
         history_s=float(said.window), fix_at_once=said.fix_at_once,
         interval_s=said.interval, window_s=window_s,
         settle_s=window_s if said.settle is None else said.settle,

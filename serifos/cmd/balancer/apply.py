@@ -24,7 +24,7 @@ from serifos import errors
 from serifos.facts import inventory
 from serifos.facts import journal
 from serifos.facts import times
-from serifos.plan.affinity import torn
+from serifos.plan import affinity
 from serifos.plan import evacuate
 from serifos.plan.plan import Move
 from serifos.plan import text
@@ -44,7 +44,7 @@ class Acting(verb.Asks):
                   plan_id: str, seen: observer.Observation) -> None:
         outcomes: list[outcome.Outcome] = []
         unmade = batch.Unmade(batch.devices_of(seen.cluster),
-                              torn.bundles(seen.cluster))
+                              affinity.bundles(seen.cluster))
         for number, move in enumerate(moves, 1):
             print(f'{number} of {len(moves)}: {move.volume}, '
                   f'{move.size_gib:g} GiB, to {move.target} ...', flush=True)

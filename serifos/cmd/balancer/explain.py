@@ -20,7 +20,7 @@ from serifos.facts.cluster import Cluster
 from serifos.facts.cluster import Pool
 from serifos.facts.cluster import Volume
 from serifos.facts import names
-from serifos.plan.outlook import explaining
+from serifos.plan import explain
 from serifos.report import explanation
 from serifos.report import wording
 
@@ -71,10 +71,10 @@ def of(found: Pool | Volume, judged: judging.Judged) -> str:
     """
     seen, state = judged.seen, judged.state
     if isinstance(found, Volume):
-        return explanation.volume(seen, explaining.part(state, found.id))
+        return explanation.volume(seen, explain.part(state, found.id))
     return explanation.pool(seen, found.name,
-                            explaining.heat(state, found.name),
-                            explaining.parts(state, found.name))
+                            explain.heat(state, found.name),
+                            explain.parts(state, found.name))
 
 
 def _document(found: Pool | Volume,
@@ -83,10 +83,10 @@ def _document(found: Pool | Volume,
     seen, state = judged.seen, judged.state
     if isinstance(found, Volume):
         return explanation.volume_document(
-            seen, explaining.part(state, found.id))
+            seen, explain.part(state, found.id))
     return explanation.pool_document(seen, found.name,
-                                     explaining.heat(state, found.name),
-                                     explaining.parts(state, found.name))
+                                     explain.heat(state, found.name),
+                                     explain.parts(state, found.name))
 
 
 def find(cluster: Cluster, said: str) -> Pool | Volume:

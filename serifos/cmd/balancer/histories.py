@@ -32,7 +32,7 @@ from serifos.facts import pool_errors as errors_of_pools
 from serifos.facts.telemetry import Telemetry
 from serifos.facts import times
 from serifos.files import owners
-from serifos.plan.loads.slots import Slots
+from serifos.plan.slots import Slots
 from serifos.telemetry.remembered import Memory
 from serifos.telemetry.remembered import Remembered
 from serifos.telemetry import window

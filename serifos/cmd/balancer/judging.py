@@ -24,9 +24,9 @@ from serifos.facts import hot_by
 from serifos.files import owners
 from serifos.model.model import Model
 from serifos.plan.limits import Limits
-from serifos.plan.loads.slots import Slots
-from serifos.plan.outlook.outlook import Outlook
+from serifos.plan.outlook import Outlook
 from serifos.plan.plan import Plan
+from serifos.plan.slots import Slots
 from serifos.plan.state import State
 
 

@@ -34,9 +34,8 @@ from serifos.facts.journal import Entry
 from serifos.facts.journal import Leader
 from serifos.facts.pool_errors import Hours
 from serifos.files import atomic
-from serifos.plan.outlook import explaining
-from serifos.plan.outlook import outlook
-from serifos.plan.outlook import type_slos
+from serifos.plan import explain
+from serifos.plan import outlook
 from serifos.plan.plan import Plan
 from serifos.plan import summary
 from serifos.report import cloud_charts
@@ -238,11 +237,11 @@ class Planned(judging.Judged):
         pools = [each for each in self.seen.pools if each.planned]
         wanted = [each for each in pools if each.before.hot] or pools[:1]
         return {each.pool.name: cloud_page.Explained(
-            explaining.heat(self.state, each.pool.name),
-            explaining.parts(self.state, each.pool.name))
+            explain.heat(self.state, each.pool.name),
+            explain.parts(self.state, each.pool.name))
             for each in wanted[:_EXPLAINED]}
 
-    def slos(self) -> tuple[type_slos.TypeSlo, ...]:
+    def slos(self) -> tuple[outlook.TypeSlo, ...]:
         """The SLOs by type, before the plan and after it."""
-        return type_slos.by_type(self.state, outlook.carried_out(
+        return outlook.by_type(self.state, outlook.carried_out(
             self.state, self.plan))

@@ -18,7 +18,7 @@ from serifos.cmd.balancer import histories
 from serifos.cmd import options
 from serifos.cmd import output
 from serifos import errors
-from serifos.plan.slo import supported
+from serifos.plan import supported
 from serifos.report import table
 
 _LOADS = (0.5, 1.0, 1.5, 2.0, 3.0)

@@ -40,7 +40,7 @@ from serifos import errors
 from serifos.facts import bounds
 from serifos.facts.cluster import Cluster
 from serifos.facts.cluster import Volume
-from serifos.plan.outlook.outlook import PoolOutlook
+from serifos.plan.outlook import PoolOutlook
 from serifos.report import table
 from serifos.report import wording
 

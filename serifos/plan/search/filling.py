@@ -17,7 +17,7 @@ import numpy as np
 
 from serifos.facts.cluster import Pool
 from serifos.facts.refusals import Reason
-from serifos.plan.affinity import staying
+from serifos.plan import affinity
 from serifos.plan.limits import LEAST_GAIN
 from serifos.plan.limits import Limits
 from serifos.plan import outcomes
@@ -25,8 +25,8 @@ from serifos.plan.plan import Cause
 from serifos.plan.problem import Bools
 from serifos.plan.problem import Ints
 from serifos.plan.quota import Quota
-from serifos.plan.slo import beyond
 from serifos.plan.state import State
+from serifos.plan import violations
 
 _DAY_S, _HOUR_S = 86400.0, 3600.0
 
@@ -106,8 +106,9 @@ def _best(state: State, pool: int) -> outcomes.Step | None:
 
 def _may(state: State, volume: int) -> bool:
     problem = state.problem
-    return staying.alone(problem.volumes[volume]) is None and (
-        staying.bound(problem.bonds, problem.volumes, volume) is None)
+    return affinity.own_reason(problem.volumes[volume]) is None and (
+        affinity.others_reason(
+            problem.bonds, problem.volumes, volume) is None)
 
 
 def _harmless(state: State, moves: outcomes.Outcomes) -> Bools:
@@ -119,7 +120,7 @@ def _harmless(state: State, moves: outcomes.Outcomes) -> Bools:
     was = state.figure_us[target]
     fine = moves.came_us <= (1 + LEAST_GAIN) * np.maximum(
         np.maximum(was, moves.before_us), level)
-    fine[fine] = ~beyond.breaks(state, moves[fine])
+    fine[fine] = ~violations.breaks(state, moves[fine])
     return fine
 
 

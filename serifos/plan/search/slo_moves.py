@@ -24,8 +24,8 @@ from serifos.plan.problem import Floats
 from serifos.plan.problem import Ints
 from serifos.plan.quota import Quota
 from serifos.plan.search import rounds
-from serifos.plan.slo import beyond
 from serifos.plan.state import State
+from serifos.plan import violations
 
 LIKELY = 12
 """Volumes of a device, beside those with a violated SLO, whose leaving is
@@ -59,7 +59,7 @@ class Made:
 
         The one first where most is seen beyond them.
         """
-        excess = beyond.excess_us(self.state)
+        excess = violations.excess_us(self.state)
         return [int(d) for d in np.argsort(-excess, kind='stable')
                 if excess[d] > 0 and not self.quota.full(int(d))]
 
@@ -110,7 +110,7 @@ class _Priced:
     @classmethod
     def of(cls, state: State, moves: outcomes.Outcomes,
            easing: bool) -> _Priced:
-        touched = beyond.Touched.by(state, moves)
+        touched = violations.Touched.by(state, moves)
         was, then = touched.excess_us
         keeps = touched.keeps & ~touched.breaks & (
             was - then > limits.LEAST_GAIN) & np.where(
@@ -202,9 +202,9 @@ class _LateDevices:
             return
         state = self.state
         volumes, of = self._likely(devices)
-        relief, fine = beyond.relief(state, volumes)
+        relief, fine = violations.relief(state, volumes)
         if self.made.easing:
-            excess = beyond.excess_us(state)[of]
+            excess = violations.excess_us(state)[of]
             fine |= relief >= excess * (
                 1 - state.problem.thresholds.keeps[volumes])
         order = np.lexsort((-relief / (
@@ -232,7 +232,7 @@ class _LateDevices:
         able, of = able[order], of[order]
         first = np.searchsorted(of, of)
         likely = np.arange(len(of)) - first < LIKELY
-        likely |= np.isin(able, problem.bonds.bundle[beyond.broken(state)])
+        likely |= np.isin(able, problem.bonds.bundle[violations.broken(state)])
         return able[likely], of[likely]
 
     def targets(self, asking: list[int]) -> Bools:

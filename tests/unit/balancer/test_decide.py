@@ -11,9 +11,9 @@ import fixtures
 
 from serifos import errors
 from serifos.facts.inventory import Type
-from serifos.plan.loads.demand import Demand
 from serifos.plan import problem
 from serifos.plan import recent
+from serifos.plan.slots import Demand
 from tests.fakes import history
 from tests.fakes.settings import Limits
 from tests.unit.balancer import cloud

@@ -3,13 +3,12 @@
 
 from __future__ import annotations
 
-
 import numpy as np
 import testtools
 
 from serifos.balancer import decide
 from serifos.facts import activity
-from serifos.plan.loads.demand import Demand
+from serifos.plan.slots import Demand
 from tests.fakes import history
 from tests.fakes import settings
 

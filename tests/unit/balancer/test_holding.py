@@ -19,8 +19,8 @@ from serifos.facts.cluster import Volume
 from serifos.facts.history import Series
 from serifos.facts.inventory import Inventory
 from serifos.facts.workload import Workload
-from serifos.plan.loads.demand import Demand
 from serifos.plan import recent
+from serifos.plan.slots import Demand
 from tests.fakes import settings
 from tests.fakes.settings import Limits
 from tests.unit.plan import clusters

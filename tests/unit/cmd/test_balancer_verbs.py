@@ -19,7 +19,7 @@ from serifos.cmd.balancer import recover
 from serifos.cmd.balancer import run as balancer_run
 from serifos.cmd.balancer import status as balancer_status
 from serifos.facts import activity
-from serifos.plan.loads.demand import Demand
+from serifos.plan.slots import Demand
 from tests.fakes import history
 from tests.unit.balancer import cloud
 from tests.unit.balancer.cloud import A

@@ -19,9 +19,9 @@ from serifos.facts.workload import ACTIVE_FLOOR
 from serifos.facts.workload import Workload
 from serifos.model.model import Model
 from serifos.model import pool_models
-from serifos.plan.loads.slots import Slots
 from serifos.plan.plan import Move
 from serifos.plan.plan import Plan
+from serifos.plan.slots import Slots
 from tests.unit import samples
 
 IDLE = Workload(50, 16, iops=2, latency_us=900)

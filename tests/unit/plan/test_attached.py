@@ -5,13 +5,13 @@ import ddt
 import testtools
 
 from serifos.facts import servers
-from serifos.plan import attached
+from serifos.plan import eligibility
 
 
 def why_not(server, **others):
     services = {'c1': servers.ComputeService('c1'),
                 'c2': servers.ComputeService('c2', up=False)}
-    return attached.why_not(
+    return eligibility.not_copied(
         ['s'], servers.Servers({server.id: server}, services, **others))
 
 

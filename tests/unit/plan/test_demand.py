@@ -13,9 +13,9 @@ from serifos.facts.cluster import Pool
 from serifos.facts.cluster import Volume
 from serifos.facts.history import Series
 from serifos.facts.workload import Workload
-from serifos.plan.loads.demand import Demand
-from serifos.plan.loads.demand import folded
-from serifos.plan.loads.demand import planned
+from serifos.plan.slots import Demand
+from serifos.plan.slots import folded
+from serifos.plan.slots import planned
 
 HOUR = 3600.0
 NOTHING = (np.nan,) * 5

@@ -9,8 +9,8 @@ import testtools
 from serifos.facts.cluster import Cluster
 from serifos.facts.workload import Workload
 from serifos.plan import acceptance
+from serifos.plan import explain
 from serifos.plan import outcomes
-from serifos.plan.outlook import explaining
 from serifos.plan.problem import Problem
 from serifos.plan.state import State
 from tests.fakes.settings import Limits
@@ -36,7 +36,7 @@ class ExplainingTest(testtools.TestCase):
     def test_without_a_volume_and_with_it_elsewhere(self, cluster):
         at = state(cluster)
         for one in cluster.pools:
-            parts = explaining.parts(at, one.name)
+            parts = explain.parts(at, one.name)
             shown = [part.without_us for part in parts]
             known = [us for us in shown if us is not None]
             self.assertEqual(sorted(known), known)
@@ -62,7 +62,7 @@ class ExplainingTest(testtools.TestCase):
         at = state(cluster)
         place = {each.name: i for i, each in enumerate(cluster.pools)}
         for row, one in enumerate(at.problem.volumes):
-            part = explaining.part(at, one.id)
+            part = explain.part(at, one.id)
             if part.why is not None:
                 continue
             for goal in part.goals:
@@ -86,10 +86,10 @@ class ExplainingTest(testtools.TestCase):
              ('w', 1440, 'pinned', None)],
             [(part.volume.id, part.without_us, part.why,
               part.goals[0].pool if part.goals else None)
-             for part in explaining.parts(at, 'a')])
-        heat = explaining.heat(at, 'a')
+             for part in explain.parts(at, 'a')])
+        heat = explain.heat(at, 'a')
         self.assertEqual((1480, 1520 / 3), (heat.figure_us, heat.level_us))
-        self.assertIsNone(explaining.heat(at, 'c'))
+        self.assertIsNone(explain.heat(at, 'c'))
 
     def test_all_pools_those_that_may_take_it_first(self):
         cluster = Cluster(
@@ -97,7 +97,7 @@ class ExplainingTest(testtools.TestCase):
              pool('c', zone='y'), pool('d', zone='z'), pool('e', None)),
             (volume('u', 'a', 64), volume('v', 'a', 64),
              volume('w', 'd', 8)))
-        goals = explaining.part(state(cluster), 'u').goals
+        goals = explain.part(state(cluster), 'u').goals
         self.assertEqual(
             [('d', None), ('b', 'b has 5 GiB free, 10 needed'),
              ('c', 'c is in another zone, y')],
@@ -109,21 +109,21 @@ class ExplainingTest(testtools.TestCase):
             volume('u', 'a'), volume('v', 'gone'),
             volume('w', 'b', workload=clusters.IDLE)))
         at = state(cluster)
-        part, = explaining.parts(at, 'a')
+        part, = explain.parts(at, 'a')
         self.assertEqual((None, 'a has no model', ()), (
             part.without_us, part.why, part.goals))
-        self.assertIsNone(explaining.heat(at, 'a'))
-        lost = explaining.part(at, 'v')
+        self.assertIsNone(explain.heat(at, 'a'))
+        lost = explain.part(at, 'v')
         self.assertEqual(('the cluster has no pool gone', ()),
                          (lost.why, lost.goals))
-        self.assertEqual('', explaining.part(at, 'w').why)
-        self.assertEqual((), explaining.parts(at, 'b'))
+        self.assertEqual('', explain.part(at, 'w').why)
+        self.assertEqual((), explain.parts(at, 'b'))
 
     def test_pools_of_one_device_are_looked_at_together(self):
         cluster = Cluster(
             (pool('a', device='sda'), pool('b', device='sda'), pool('c')),
             (volume('u', 'a'), volume('v', 'b', 64)))
-        found = explaining.parts(state(cluster), 'a')
+        found = explain.parts(state(cluster), 'a')
         self.assertEqual([('v', 160), ('u', 640)], [
             (part.volume.id, part.without_us) for part in found])
 
@@ -133,5 +133,5 @@ class ExplainingTest(testtools.TestCase):
             volume('v', 'a', max_latency_us=1e6,
                    workload=Workload(50, 16, 4))))
         late = {part.volume.id: part.late
-                for part in explaining.parts(state(cluster), 'a')}
+                for part in explain.parts(state(cluster), 'a')}
         self.assertEqual({'u': True, 'v': False}, late)

@@ -12,9 +12,9 @@ import testtools
 from serifos.facts.cluster import Cluster
 from serifos.facts import refusals
 from serifos.facts.workload import Workload
-from serifos.plan.outlook.outlook import carried_out
-from serifos.plan.outlook.outlook import Expected
-from serifos.plan.outlook.outlook import of
+from serifos.plan.outlook import carried_out
+from serifos.plan.outlook import Expected
+from serifos.plan.outlook import of
 from serifos.plan.problem import Problem
 from serifos.plan import relieve
 from serifos.plan.state import State

@@ -21,9 +21,9 @@ from serifos.plan import quota
 from serifos.plan import relieve
 from serifos.plan.search import beam
 from serifos.plan.search import slo_moves
-from serifos.plan.slo import beyond
 from serifos.plan import state
 from serifos.plan.state import State
+from serifos.plan import violations
 from tests.fakes.settings import Limits
 from tests.unit.plan import clusters
 from tests.unit.plan import reference
@@ -266,4 +266,4 @@ class AgainstPlainPythonTestCase(testtools.TestCase):
             state.problem, relieve.MAX_MOVES), False).state
         plan = clusters.planned(relieve, cluster, limits)
         self.assertLessEqual(
-            plan.slo_misses.after, len(beyond.broken(then)))
+            plan.slo_misses.after, len(violations.broken(then)))

@@ -15,12 +15,12 @@ import testtools
 from serifos.facts.cluster import Cluster
 from serifos.facts.workload import Workload
 from serifos.plan import bfd
-from serifos.plan.loads import slots
-from serifos.plan.loads.slots import AT_ONCE
-from serifos.plan.loads.slots import Slots
-from serifos.plan.loads.slots import WIDE
 from serifos.plan.problem import Problem
 from serifos.plan import relieve
+from serifos.plan import slots
+from serifos.plan.slots import AT_ONCE
+from serifos.plan.slots import Slots
+from serifos.plan.slots import WIDE
 from serifos.plan.state import State
 from tests.fakes.settings import Limits
 from tests.unit.plan import clusters

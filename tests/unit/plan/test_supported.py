@@ -12,11 +12,11 @@ import testtools
 
 from serifos.facts.cluster import Cluster
 from serifos.facts.workload import Workload
-from serifos.plan.loads import slots as load_slots
 from serifos.plan.problem import Problem
-from serifos.plan.slo import beyond
-from serifos.plan.slo import supported
+from serifos.plan import slots as load_slots
 from serifos.plan import state
+from serifos.plan import supported
+from serifos.plan import violations
 from tests.fakes.settings import Limits
 from tests.unit.plan import clusters
 from tests.unit.plan.clusters import pool
@@ -172,7 +172,7 @@ class OverSlotsTest(testtools.TestCase):
             cluster, random.Random(seed), number)
         problem = Problem.of(
             cluster, clusters.models_of(cluster), Limits(), slots)
-        broken = {problem.volumes[which].pool for which in beyond.broken(
+        broken = {problem.volumes[which].pool for which in violations.broken(
             state.State.of(problem)) if problem.active[which]}
         for name, each in found(cluster.pools, cluster.volumes, share=1.0,
                                 slots=slots).items():

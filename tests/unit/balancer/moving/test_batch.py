@@ -14,8 +14,8 @@ from serifos.facts import times
 from serifos.plan.plan import Move
 from serifos.plan.problem import Problem
 from serifos.plan import relieve
-from serifos.plan.slo import beyond
 from serifos.plan.state import State
+from serifos.plan import violations
 from tests.fakes.settings import Limits
 from tests.unit.balancer import cloud
 from tests.unit.plan import clusters
@@ -141,7 +141,7 @@ class PutOffTest(cloud.Case):
     @staticmethod
     def late(state):
         return {state.problem.volumes[which].id
-                for which in beyond.broken(state)}
+                for which in violations.broken(state)}
 
     def test_what_is_carried_out_harms_no_more_than_all_of_it(self):
         tried = 0

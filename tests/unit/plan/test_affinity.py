@@ -3,10 +3,10 @@ import testtools
 
 from serifos.facts.cluster import Cluster
 from serifos.facts import refusals
-from serifos.plan.affinity import torn
+from serifos.plan import affinity
 from serifos.plan import bfd
 from serifos.plan import evacuate
-from serifos.plan.outlook import explaining
+from serifos.plan import explain
 from serifos.plan.plan import Move
 from serifos.plan.problem import Problem
 from serifos.plan import relieve
@@ -132,7 +132,7 @@ class BondsTest(testtools.TestCase):
         state = State.of(Problem.of(
             found, clusters.models_of(found), Limits()))
         goals = {goal.pool: goal for goal in
-                 explaining.part(state, 'v').goals}
+                 explain.part(state, 'v').goals}
         self.assertTrue(goals['b'].barred)
         self.assertIn('kept apart from volume w', goals['b'].why)
         self.assertIsNone(goals['c'].why)
@@ -143,26 +143,26 @@ class TornTest(testtools.TestCase):
     def test_a_bundle_of_which_one_stays(self):
         found = cluster(clusters.volume('v', 'a', **SAME),
                         clusters.volume('w', 'a', **SAME))
-        self.assertEqual(['v'], [*torn.of(found, [move('v', 'b')])])
-        self.assertEqual(['v', 'w'], [*torn.of(
+        self.assertEqual(['v'], [*affinity.against(found, [move('v', 'b')])])
+        self.assertEqual(['v', 'w'], [*affinity.against(
             found, [move('v', 'b'), move('w', 'c')])])
-        self.assertEqual({}, torn.of(
+        self.assertEqual({}, affinity.against(
             found, [move('v', 'b'), move('w', 'b')]))
 
     def test_the_rest_of_a_bundle_that_was_moved_in_part(self):
         found = cluster(clusters.volume('u', 'b', **SAME),
                         clusters.volume('v', 'a', **SAME),
                         clusters.volume('w', 'a', **SAME))
-        self.assertEqual({}, torn.of(
+        self.assertEqual({}, affinity.against(
             found, [move('v', 'b'), move('w', 'b')]))
-        self.assertEqual(['v', 'w'], [*torn.of(
+        self.assertEqual(['v', 'w'], [*affinity.against(
             found, [move('v', 'c'), move('w', 'c')])])
 
     def test_one_that_was_to_make_way_and_stays(self):
         found = cluster(clusters.volume('v', 'a', **APART),
                         clusters.volume('w', 'b', **APART))
         moves = [move('w', 'c', 'b'), move('v', 'b')]
-        self.assertEqual({}, torn.of(found, moves))
+        self.assertEqual({}, affinity.against(found, moves))
         self.assertEqual(
             {'v': 'it is to be kept apart from volume w, on b'},
-            torn.of(found, moves[1:]))
+            affinity.against(found, moves[1:]))

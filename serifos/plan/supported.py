@@ -19,10 +19,10 @@ import numpy as np
 
 from serifos.facts.cluster import Cluster
 from serifos.plan.limits import Limits
-from serifos.plan.loads.slots import pieces
-from serifos.plan.loads.slots import Slots
 from serifos.plan import predictions
 from serifos.plan.problem import Problem
+from serifos.plan.slots import pieces
+from serifos.plan.slots import Slots
 
 Floats = predictions.Floats
 Ints = predictions.Ints

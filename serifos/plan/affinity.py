@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which volumes move together, and which may not meet.
+"""Affinity of volumes: those that move together, those kept apart.
 
 Those that are to share a pool and do are a bundle: they move together or not
 at all. One that is to share a pool with others and does not may come to where
-any of them is, and go nowhere else: what is broken is mended or left.
+any of them is, and go nowhere else: what is broken is restored or left.
 Those that are to be kept apart never come to the device of one another. Two
 that share a device already may part.
 """
@@ -20,8 +20,13 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from serifos.facts.cluster import Cluster
 from serifos.facts.cluster import Volume
-from serifos.plan.affinity import labels
+from serifos.facts.refusals import Code
+from serifos.facts.refusals import Reason
+from serifos.plan import labels
+from serifos.plan.plan import Move
+
 
 Ints = npt.NDArray[np.intp]
 Bools = npt.NDArray[np.bool_]
@@ -212,3 +217,112 @@ def _classes(volumes: Sequence[Volume]) -> list[Ints]:
     for each in sorted(joined):
         found.setdefault(root(each), []).append(each)
     return [np.array(its, np.intp) for its in found.values()]
+
+
+def own_reason(volume: Volume) -> str | None:
+    """Why a volume itself may not move, idle or not, or None."""
+    if volume.movable is not True:
+        return volume.movable or 'not movable'
+    return Code.NO_TELEMETRY.of() if volume.workload is None else None
+
+
+def others_reason(bonds: Bonds, volumes: Sequence[Volume],
+                  volume: int) -> str | None:
+    """Why what a volume is bound to keeps it where it is, or None."""
+    odd = bonds.contradiction(volume)
+    if odd is not None:
+        return Code.CONTRADICTION.of(volume=volumes[odd].id)
+    return next((
+        companion_stays(volumes[other], why)
+        for other in bonds.with_it(volume).tolist() if other != volume
+        and (why := own_reason(volumes[other])) is not None), None)
+
+
+def companion_stays(other: Volume, why: str) -> Reason:
+    """That a volume stays, since one that moves with it does."""
+    return Code.COMPANION_STAYS.of(volume=other.id,
+                                   why=f'which stays: {why}')
+
+
+def bundles(cluster: Cluster) -> dict[str, str]:
+    """Volume → the first of those that move with it, where there are any."""
+    volumes = cluster.volumes
+    found = _bonds(cluster)[0]
+    return {volumes[each].id: volumes[first].id
+            for first, its in found.bundles.items() for each in its.tolist()}
+
+
+def against(cluster: Cluster, moves: Sequence[Move]) -> dict[str, str]:
+    """Volume → why its move, as one of these, would break a bond.
+
+    :param cluster: as it is now
+    """
+    found, home = _bonds(cluster)
+    if not found:
+        return {}
+    place = {volume.id: i for i, volume in enumerate(cluster.volumes)}
+    pools = {pool.name: i for i, pool in enumerate(cluster.pools)}
+    then, now = home.copy(), home.copy()
+    known = [(place[move.volume], pools[move.target]) for move in moves
+             if move.volume in place and move.target in pools]
+    for volume, target in known:
+        then[volume] = target
+    said: dict[str, str] = {}
+    for volume, target in known:
+        why = _parted(cluster, found, home, then, volume) or _met(
+            cluster, found, home, now, volume, target)
+        if why is None:
+            now[volume] = target
+        else:
+            said[cluster.volumes[volume].id] = why
+    return said
+
+
+def _bonds(cluster: Cluster) -> tuple[Bonds, Ints]:
+    place = {pool.name: i for i, pool in enumerate(cluster.pools)}
+    home = np.array([place.get(volume.pool, -1)
+                     for volume in cluster.volumes], np.intp)
+    return Bonds.of(cluster.volumes, home), home
+
+
+def _parted(cluster: Cluster, bonds: Bonds, home: Ints,
+            then: Ints, volume: int) -> str | None:
+    """Why a volume would not share a pool with those that it is to, or None.
+
+    :param then: int[volumes], the pool of each after all moves
+    """
+    volumes, pools = cluster.volumes, cluster.pools
+    its = bonds.with_it(volume)
+    its = its[then[its] != then[volume]]
+    if len(its):
+        return Code.COMPANION_LEFT.of(volume=volumes[its[0]].id)
+    others = bonds.not_with(home, volume)
+    if len(others) and then[volume] not in then[others]:
+        return Code.COMPANIONS_ELSEWHERE.of(
+            volume=volumes[others[0]].id, pool=pools[home[others[0]]].name)
+    return None
+
+
+def _met(cluster: Cluster, bonds: Bonds, home: Ints, now: Ints,
+         volume: int, target: int) -> str | None:
+    """Why a volume would meet one that it is to be kept apart from, or None.
+
+    Two that share a device already may stay on it.
+
+    :param now: int[volumes], the pool of each before its move
+    """
+    volumes, pools = cluster.volumes, cluster.pools
+    odd = bonds.contradiction(volume)
+    if odd is not None:
+        return Code.CONTRADICTION.of(volume=volumes[odd].id)
+
+    def device(pool: int) -> str | None:
+        return pools[pool].device_key if pool >= 0 else None
+
+    there = device(target)
+    foe = next((other for other in bonds.apart_from(home, volume)
+                if device(now[other]) == there and not (
+                    device(home[other]) == device(home[volume]) == there)),
+               None)
+    return None if foe is None else Code.KEPT_APART.of(
+        volume=volumes[foe].id, pool=pools[now[foe]].name)

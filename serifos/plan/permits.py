@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from serifos.plan.affinity import staying
+from serifos.facts.refusals import Code
 from serifos.plan.problem import Bools
 from serifos.plan.problem import Ints
 from serifos.plan.state import State
@@ -60,10 +60,12 @@ def why_not(state: State, volume: int, target: int) -> str | None:
     others = bonds.not_with(home, volume)
     if len(others) and (target not in home[others]
                         or home[volume] in home[others]):
-        return staying.elsewhere(
-            named[others[0]], problem.cluster.pools[home[others[0]]])
+        return Code.COMPANIONS_ELSEWHERE.of(
+            volume=named[others[0]].id,
+            pool=problem.cluster.pools[home[others[0]]].name)
     there = problem.device[target]
     foes = bonds.apart_from(home, volume)
     foes = foes[problem.device[home[foes]] == there]
-    return None if not len(foes) else staying.apart(
-        named[foes[0]], problem.cluster.pools[home[foes[0]]])
+    return None if not len(foes) else Code.KEPT_APART.of(
+        volume=named[foes[0]].id,
+        pool=problem.cluster.pools[home[foes[0]]].name)

@@ -15,12 +15,12 @@ import numpy as np
 from serifos.facts.cluster import Volume
 from serifos.facts import hot_by
 from serifos.plan import outcomes
-from serifos.plan.outlook import staying
+from serifos.plan import outlook
 from serifos.plan import problem
 from serifos.plan.quota import Quota
 from serifos.plan import refusals
-from serifos.plan.slo import beyond
 from serifos.plan.state import State
+from serifos.plan import violations
 
 Ints = problem.Ints
 
@@ -148,7 +148,7 @@ def _parts(state: State, volumes: Ints, at: int) -> list[Part]:
     :param at: the pool that is looked at, -1 for one that is not listed
     """
     problem = state.problem
-    q = staying.outstanding(problem)[volumes]
+    q = outlook.outstanding(problem)[volumes]
     without = np.full(len(volumes), np.nan)
     total = float(q.sum())
     figure = np.full(len(volumes), np.nan)
@@ -161,7 +161,7 @@ def _parts(state: State, volumes: Ints, at: int) -> list[Part]:
         without = problem.models.mean(
             np.full(len(volumes), at),
             state.loads[device] - problem.loads[volumes])
-    late = set(beyond.broken(state).tolist())
+    late = set(violations.broken(state).tolist())
     return [Part(
         problem.volumes[volume], float(its), float(its) / (total or 1.0),
         _known(own), _known(left), volume in late, problem.refusal(volume),

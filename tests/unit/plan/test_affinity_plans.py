@@ -16,7 +16,7 @@ import testtools
 
 from serifos.facts.cluster import Cluster
 from serifos.facts import refusals
-from serifos.plan.affinity import torn
+from serifos.plan import affinity
 from serifos.plan import bfd
 from serifos.plan import evacuate
 from serifos.plan import quota
@@ -149,8 +149,8 @@ class PlansTest(testtools.TestCase):
             then, volumes=tuple(dataclasses.replace(
                 volume, same_pool=(), different_pool=())
                 for volume in then.volumes)), limits).moves
-        broken = torn.of(then, moves)
-        while more := torn.of(then, [
+        broken = affinity.against(then, moves)
+        while more := affinity.against(then, [
                 move for move in moves if move.volume not in broken]):
             broken |= more
         before = {*meeting(then)}

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from serifos.facts.cluster import Volume
-from serifos.plan.loads import slots
+from serifos.plan import slots
 
 Floats = slots.Floats
 Ints = slots.Ints

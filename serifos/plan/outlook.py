@@ -2,11 +2,15 @@
 """What a plan comes to: its pools before and after, and what stays.
 
 All of it is computed from the observation that was planned for, the models,
-and the plan; words are made of it elsewhere.
+and the plan; words are made of it elsewhere. Volumes that stay are counted by
+the kind of their reason; each kind has its example on the slowest pool, the
+volume there that has the most requests outstanding.
 """
 
 from __future__ import annotations
 
+import collections
+from collections.abc import Iterable
 from collections.abc import Mapping
 import dataclasses
 import functools
@@ -16,13 +20,130 @@ import numpy as np
 from serifos.facts.cluster import Pool
 from serifos.facts.cluster import Volume
 from serifos.facts.hot_by import LATENCY
+from serifos.facts import refusals
+from serifos.facts.refusals import Code
 from serifos.plan.hot import hot_pools
 from serifos.plan.limits import Limits
-from serifos.plan.outlook import staying
+from serifos.plan import permits
 from serifos.plan.plan import Plan
-from serifos.plan.slo import beyond
+from serifos.plan.plan import Refusal
+from serifos.plan.problem import Bools
+from serifos.plan.problem import Floats
+from serifos.plan.problem import Ints
+from serifos.plan.problem import Problem
 from serifos.plan.state import State
 from serifos.plan import text
+from serifos.plan import violations
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Staying:
+    """The volumes that stay for one kind of reason.
+
+    :param kind: of the reasons, see :func:`.refusals.kind`
+    :param code: None where that is not known
+    :param share: of the outstanding I/Os of all volumes, 0 to 1
+    :param pools: where they are, the slowest first
+    :param example: one of them, and the reason of it
+    """
+
+    kind: str
+    remedy: str
+    code: str | None
+    volumes: int
+    share: float
+    pools: tuple[str, ...]
+    example: Volume
+    reason: str
+
+
+def refused(state: State, refused: Iterable[Refusal],
+            rank: Mapping[str, int]) -> tuple[Staying, ...]:
+    """The refusals of a plan.
+
+    :param rank: of each pool, 0 for the slowest
+    """
+    place = {volume.id: i for i, volume in enumerate(state.problem.volumes)}
+    return _by_kind(state, [
+        (place[refusal.volume], refusal.reason) for refusal in refused
+        if refusal.volume in place], rank)
+
+
+def immovable(state: State, rank: Mapping[str, int]) -> tuple[Staying, ...]:
+    """Those of :func:`held`.
+
+    :param rank: of each pool, 0 for the slowest
+    """
+    return _by_kind(state, held(state).items(), rank)
+
+
+def held(state: State) -> dict[int, str]:
+    """Why volumes may not move anywhere: active and unknown ones.
+
+    For what they are themselves, or since rules and bonds leave them no pool
+    of another device; that those have no space is no reason.
+    """
+    problem = state.problem
+    why = {volume: problem.refusal(volume)
+           for volume in range(len(problem.volumes))}
+    free = np.array([volume for volume, reason in why.items()
+                     if reason is None], np.intp)
+    why.update((volume, (
+        Code.NO_OTHER_POOL if _models_elsewhere(problem, volume)
+        else Code.NO_OTHER_MODEL).of())
+               for volume in free[~_goes(state, free)].tolist())
+    return {volume: reason for volume, reason in why.items() if reason}
+
+
+def _goes(state: State, volumes: Ints) -> Bools:
+    """bool[n]: whether rules and bonds leave each a pool elsewhere."""
+    problem = state.problem
+    pairs, which = np.unique(
+        np.stack([problem.group[volumes],
+                  problem.device[state.home[volumes]]]),
+        axis=1, return_inverse=True)
+    found = (problem.open[pairs[0]] & (
+        problem.device != pairs[1][:, None])).any(1)[which.reshape(-1)]
+    for row in np.flatnonzero(problem.bonds.bound[volumes]).tolist():
+        pools = permits.pools(state, int(volumes[row]))
+        found[row] = (pools & (problem.device != problem.device[
+            state.home[volumes[row]]])).any()
+    return found
+
+
+def _models_elsewhere(problem: Problem, volume: int) -> bool:
+    return bool((problem.modelled & (
+        problem.device != problem.device[problem.home[volume]])).any())
+
+
+def _by_kind(state: State, said: Iterable[tuple[int, str]],
+             rank: Mapping[str, int]) -> tuple[Staying, ...]:
+    problem, queued = state.problem, outstanding(state.problem)
+    last = len(rank)
+
+    def slowest(one: tuple[int, str]) -> tuple[int, float, int]:
+        volume, _ = one
+        return (rank.get(problem.volumes[volume].pool, last),
+                -queued[volume], volume)
+
+    kinds: dict[tuple[str, str], list[tuple[int, str]]] = {}
+    for one in sorted(said, key=slowest):
+        kinds.setdefault((refusals.kind(one[1]), refusals.remedy(one[1])),
+                         []).append(one)
+    total = float(queued.sum()) or 1.0
+    found = [Staying(
+        kind, remedy, refusals.code(its[0][1]), len(its),
+        float(sum(queued[v] for v, _ in its)) / total,
+        tuple(dict.fromkeys(problem.volumes[v].pool for v, _ in its)),
+        problem.volumes[its[0][0]], its[0][1])
+        for (kind, remedy), its in kinds.items()]
+    return tuple(sorted(found, key=lambda each: (
+        rank.get(each.pools[0], last), -each.share, -each.volumes)))
+
+
+def outstanding(problem: Problem) -> Floats:
+    """The outstanding I/Os of each volume, over slots as their figures."""
+    return problem.queued(problem.loads)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -120,8 +241,8 @@ class Outlook:
     limits: Limits
     pools: tuple[PoolOutlook, ...]
     volumes: tuple[Volume | None, ...]
-    staying: tuple[staying.Staying, ...]
-    immovable: tuple[staying.Staying, ...]
+    staying: tuple[Staying, ...]
+    immovable: tuple[Staying, ...]
     hot_by: str = LATENCY
     shared_names: frozenset[str] = frozenset()
 
@@ -192,8 +313,8 @@ def of(plan: Plan, first: State, last: State,
     return Outlook(
         plan, first.problem.limits, pools,
         tuple(known.get(move.volume) for move in plan.moves),
-        staying.refused(first, plan.refused, rank),
-        staying.immovable(first, rank), first.problem.hot_by,
+        refused(first, plan.refused, rank),
+        immovable(first, rank), first.problem.hot_by,
         cluster.shared_names)
 
 
@@ -212,8 +333,8 @@ def _sides(first: State, state: State,
     pools = state.problem.cluster.pools
     violated, forecast = (
         np.bincount(state.home[its], minlength=len(pools))
-        for its in (beyond.violated(first, state),
-                    beyond.forecast(first, state)))
+        for its in (violations.violated(first, state),
+                    violations.forecast(first, state)))
     figure_us = state.figure_us[state.problem.device]
     return [Side(_known(latency), _known(figure), bool(hot), int(late),
                  int(foretold), float(free), expected.get(pool.name))
@@ -235,19 +356,59 @@ def _counted(state: State) -> list[tuple[int, int, float | None, float]]:
     some = here & ~np.isnan(seen)
     total = np.bincount(home[some], seen[some], pools)
     number = np.bincount(home[some], minlength=pools)
-    q = staying.outstanding(problem)
+    q = outstanding(problem)
     stays = np.zeros(len(home), bool)
-    stays[[*staying.held(state)]] = True
+    stays[[*held(state)]] = True
     stays &= here
-    every, held = (np.bincount(home[which], q[which], pools)
-                   for which in (here, stays))
+    every, stuck = (np.bincount(home[which], q[which], pools)
+                    for which in (here, stays))
     return [(int(volumes), int(active), float(us / n) if n else None,
              float(part / whole) if whole else 0.0)
             for volumes, active, us, n, part, whole in zip(
                 np.bincount(home[here], minlength=pools),
                 np.bincount(home[here & problem.active], minlength=pools),
-                total, number, held, every)]
+                total, number, stuck, every)]
 
 
 def _known(latency_us: float) -> float | None:
     return None if np.isnan(latency_us) else float(latency_us)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class TypeSlo:
+    """The volumes that have one SLO by one type.
+
+    :param violated: of them, that are measured to see more, and those of
+        these that are predicted to do so after a plan
+    :param forecast: the others that are predicted to, before and after
+    """
+
+    volume_type: str
+    most_us: float
+    volumes: int
+    violated: tuple[int, int]
+    forecast: tuple[int, int]
+
+
+def by_type(first: State, last: State) -> tuple[TypeSlo, ...]:
+    """Those with most violations first.
+
+    :param last: after the plan
+    """
+    volumes = first.problem.volumes
+
+    def counted(which: list[int]) -> collections.Counter[tuple[str, float]]:
+        return collections.Counter(
+            (volumes[each].volume_type or '',
+             float(first.problem.slos.us[each])) for each in which)
+
+    every = counted(first.problem.slos.volumes.tolist())
+    violated, forecast = (
+        [counted(which(first, state).tolist()) for state in (first, last)]
+        for which in (violations.violated, violations.forecast))
+    return tuple(sorted(
+        (TypeSlo(*key, number, *((was[key], then[key])
+                                 for was, then in (violated, forecast)))
+         for key, number in every.items()),
+        key=lambda each: (-each.violated[0], -each.forecast[0],
+                          each.most_us, each.volume_type)))
