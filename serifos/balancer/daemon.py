@@ -22,7 +22,7 @@ from oslo_config import cfg
 from oslo_log import log
 
 from serifos.balancer import leader
-from serifos.balancer import rounds
+from serifos.balancer.round import Balancer
 from serifos import errors
 from serifos.plan.plan import Plan
 from serifos.plan.recent import Recent
@@ -55,7 +55,7 @@ class Daemon:
     """
 
     def __init__(self, make: Callable[[Callable[[float], bool]],
-                                      rounds.Balancer],
+                                      Balancer],
                  reader: Callable[[Callable[[], bool]], tuple[
                      Callable[[], object] | None, float]],
                  lock_url: Callable[[], str],
@@ -110,7 +110,7 @@ class Daemon:
         if leading is not None:
             leading.give_back()
 
-    def _round(self, balancer: rounds.Balancer,
+    def _round(self, balancer: Balancer,
                leading: leader.Lead) -> str:
         if not balancer.observer.settings.auto:
             leading.give_back()
@@ -130,7 +130,7 @@ class Daemon:
             leading.give_back()
             raise
 
-    def _act(self, balancer: rounds.Balancer) -> str:
+    def _act(self, balancer: Balancer) -> str:
         """The result of a round, which the next one remembers."""
         settings = balancer.observer.settings
         decision = balancer.decide(dataclasses.replace(

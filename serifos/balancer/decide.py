@@ -19,8 +19,8 @@ import functools
 import numpy as np
 import numpy.typing as npt
 
-from serifos.balancer.moving import batch
-from serifos.balancer import observer
+from serifos.balancer import batch
+from serifos.balancer.observe import Observation
 from serifos.balancer import planning
 from serifos.balancer.settings import BalancerSettings
 from serifos.facts import activity
@@ -107,7 +107,7 @@ class Basis:
                 if volume.id in (self.violated or ())}
 
 
-def smoothed(settings: BalancerSettings, seen: observer.Observation,
+def smoothed(settings: BalancerSettings, seen: Observation,
              limits: Limits, recent: Recent, now: float,
              slots: Slots | None = None) -> tuple[Basis, Recent]:
     """The basis of a plan by an observation and those before it.

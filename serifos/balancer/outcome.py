@@ -12,7 +12,7 @@ from collections.abc import Iterable
 import dataclasses
 from typing import Any
 
-from serifos.balancer.moving import changes
+from serifos.balancer import changes
 from serifos.balancer.recovery import evidence
 from serifos.facts.inventory import Record
 from serifos.facts import journal

@@ -33,6 +33,7 @@ from serifos.plan.limits import left_out
 from serifos.plan.limits import Limits
 from serifos.plan.limits import not_up
 from serifos.plan.limits import target_refusal
+from serifos.plan import outlook as outlooks
 from serifos.plan.plan import Move
 from serifos.plan.plan import Plan
 from serifos.plan import predictions
@@ -379,3 +380,39 @@ def changed(move: Move, cluster: Cluster,
     if why is None and volume.size_gib > room_gib:
         return limits.no_room(target, room_gib, volume.size_gib)
     return why
+
+
+def outlook(plan: Plan, first: State,
+            found: Mapping[str, Model]) -> outlooks.Outlook:
+    """What a plan comes to.
+
+    :param first: what it begins with, of :func:`.planning.state`
+    :param found: the models by their names
+    """
+    last = outlooks.carried_out(first, plan)
+    return outlooks.of(plan, first, last, *(
+        expected(each, found) for each in (first, last)))
+
+
+def expected(state: State,
+             found: Mapping[str, Model]) -> dict[str, outlooks.Expected]:
+    """Pool → what its model expects, corrected; none without a model.
+
+    The mean of the intervals of its slots: what makes a model err on a pool
+    in one of them does so in the others.
+
+    :param found: the models by their names
+    """
+    cluster = state.problem.cluster
+    fleet = models_of(cluster, found, state.problem.limits.active_floor,
+                      state.problem.hot_by)
+    pools = np.flatnonzero(state.problem.modelled)
+    loads = state.loads[state.problem.device[pools]]
+    slots = loads.shape[1]
+    low, high, outside = (each.reshape(-1, slots) for each in fleet.expected(
+        np.repeat(pools, slots), loads.reshape(-1, loads.shape[2])))
+    return {pool.name: outlooks.Expected(
+        pool.correction * least, pool.correction * most, beyond)
+        for pool, least, most, beyond in zip(
+            [cluster.pools[at] for at in pools], low.mean(1).tolist(),
+            high.mean(1).tolist(), outside.any(1).tolist())}

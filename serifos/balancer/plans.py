@@ -1,16 +1,48 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plans that are stored, for all balancers of a cloud; and those in files."""
+"""Stored plans: their states, what is approved, and moves that are left."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from collections.abc import Collection
+from collections.abc import Iterable
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
+import functools
 import math
 import os
+from typing import Any
+from typing import NamedTuple
 from typing import Protocol
 
+from oslo_log import log
+
+from serifos.balancer import batch
+from serifos.balancer import changes
+from serifos.balancer import planning
+from serifos.balancer.settings import BalancerSettings
+from serifos.facts.cluster import Cluster
+from serifos.facts import journal
+from serifos.facts import times
 from serifos.files import documents
+from serifos.plan import affinity
+from serifos.plan.limits import Limits
+from serifos.plan.plan import Move
 from serifos.plan.plan import Plan
+from serifos.plan import undo
+from serifos.plan import usable
+
+
+LOG = log.getLogger(__name__)
+
+VALID, SUPERSEDED, EXPIRED = 'valid', 'superseded', 'expired'
+UNDER_WAY, CARRIED_OUT = 'under way', 'carried out'
+
+ASKED = 'its move was requested already'
+
+_MOVED = (*journal.MOVED, 'timeout')
+"""Results after which a volume may be elsewhere, as last_moves has it."""
 
 
 class Plans(Protocol):
@@ -55,3 +87,229 @@ def find(stored: Plans, named: str) -> Plan:
     if os.path.isfile(named):
         return documents.read_plan(named)
     return stored.stored(named)
+
+
+def any_time(move: Move) -> None:
+    """Why a move waits for later rounds: never, since a person said so."""
+
+
+def never(entries: Sequence[journal.Entry], now: float) -> None:
+    """What bars moves that need no approval: nothing."""
+
+
+def barred(plan: Plan) -> batch.Barred:
+    """What bars further moves of a plan while others are under way.
+
+    That its approval is taken back, or it expires.
+    """
+    def why(entries: Sequence[journal.Entry], now: float) -> str | None:
+        if plan.id not in journal.approvals(entries):
+            return f'the approval of plan {plan.id} was taken back'
+        if plan.expires_at <= now:
+            return f'plan {plan.id} expired at {times.text(plan.expires_at)}'
+        return None
+    return why
+
+
+def due(settings: BalancerSettings, stored: Plans, latest: Plan,
+        entries: Sequence[journal.Entry], now: float,
+        cluster: Cluster) -> Plan | None:
+    """The approved plan whose moves come next, with what is left of it.
+
+    The oldest of those that did not expire and have moves left. Each move is
+    requested once: what became of it is for a person to look at.
+
+    :param stored: where the plans are
+    :param latest: the plan of this round
+    :param entries: none of them in the future
+    :param cluster: as it is now
+    """
+    valid = stored.every(functools.partial(LOG.warning, '%s'), now,
+                         journal.approvals(entries))
+    for each in reversed(standings(valid, entries, now)):
+        moves, left = left_of(
+            each.plan.moves,
+            settings.pace.bounded(usable.of(each.plan, cluster)),
+            settings.limits, each.outcomes)
+        for volume, why in left:
+            LOG.debug('Volume %s of the approved plan %s stays: %s.',
+                      volume, each.plan.id, why)
+        if moves:
+            return dataclasses.replace(each.plan, moves=tuple(moves))
+    if latest.moves:
+        LOG.info('Nothing is moved: no move of an approved plan is left; '
+                 'serifos-balancer approve %s approves this one.', latest.id)
+    return None
+
+
+class Became(NamedTuple):
+    """The outcome of a move.
+
+    :param result: empty while it is in flight
+    :param restore: the commands that make changes again that Cinder undid
+    """
+
+    result: str
+    reason: str
+    restore: tuple[str, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True)
+class Standing:
+    """A plan, and what became of it.
+
+    :param state: :data:`VALID`, :data:`SUPERSEDED` by a newer one that is
+        valid, :data:`EXPIRED`, :data:`UNDER_WAY` or :data:`CARRIED_OUT`
+    :param outcomes: volume → what became of its move, where it was requested
+    :param approved_by: None where nobody did, or it was cancelled
+    """
+
+    plan: Plan
+    state: str
+    outcomes: Mapping[str, Became]
+    approved_by: str | None = None
+
+    @property
+    def made(self) -> int:
+        """How many of its moves succeeded."""
+        return sum(each.result in journal.MOVED
+                   for each in self.outcomes.values())
+
+
+def standings(plans: Iterable[Plan], entries: Sequence[journal.Entry],
+              now: float) -> list[Standing]:
+    """What became of plans, the newest first."""
+    of_plan, approved = _outcomes(entries), journal.approvals(entries)
+    newest_first = sorted(plans, key=lambda plan: (
+        plan.created_at, plan.id), reverse=True)
+    found: list[Standing] = []
+    for plan in newest_first:
+        outcomes = of_plan.get(plan.id, {})
+        results = [each.result for each in outcomes.values()]
+        if '' in results:
+            state = UNDER_WAY
+        elif plan.moves and sum(
+                result in journal.MOVED
+                for result in results) >= len(plan.moves):
+            state = CARRIED_OUT
+        elif plan.expires_at <= now:
+            state = EXPIRED
+        elif any(newer.plan.expires_at > now for newer in found):
+            state = SUPERSEDED
+        else:
+            state = VALID
+        found.append(Standing(plan, state, outcomes, approved.get(plan.id)))
+    return found
+
+
+def _outcomes(entries: Iterable[journal.Entry]
+              ) -> dict[str, dict[str, Became]]:
+    """Plan → volume → what became of its last request."""
+    asked: dict[str, str] = {}
+    found: dict[str, dict[str, Became]] = {}
+    for entry in entries:
+        volume = entry.facts.get('volume', '')
+        if entry.kind == 'request':
+            asked[volume] = entry.facts['plan']
+            found.setdefault(
+                entry.facts['plan'], {})[volume] = Became('', '')
+        elif entry.kind == 'outcome' and volume in asked:
+            found[asked.pop(volume)][volume] = Became(
+                entry.facts['result'], entry.facts['reason'], restore(entry))
+    return found
+
+
+def restore(outcome: journal.Entry) -> tuple[str, ...]:
+    """The commands that make changes again that Cinder undid."""
+    facts = outcome.facts
+    return (*changes.commands(
+        facts['volume'], changes.read(facts.get('lost')),
+        facts.get('project')),)
+
+
+@dataclasses.dataclass(frozen=True)
+class Carried:
+    """What was carried out of a plan.
+
+    :param requested: volumes of which a move was requested
+    :param moves: those that ended or are under way, in that order
+    :param ended_at: when the last of them ended, seconds of the epoch; 0
+        for none
+    """
+
+    requested: int
+    moves: tuple[undo.Made, ...]
+    ended_at: float
+
+
+def carried(entries: Iterable[journal.Entry], plan_id: str) -> Carried:
+    """What was carried out of a plan."""
+    asked: dict[str, Mapping[str, Any]] = {}
+    ended: dict[str, tuple[str, float]] = {}
+    under_way: set[str] = set()
+    for entry in entries:
+        volume = entry.facts.get('volume', '')
+        if entry.kind == 'request':
+            under_way.discard(volume)
+            if entry.facts['plan'] == plan_id:
+                asked[volume] = entry.facts
+                ended.pop(volume, None)
+                under_way.add(volume)
+        elif entry.kind == 'outcome' and volume in under_way:
+            under_way.remove(volume)
+            ended[volume] = entry.facts['result'], times.parse(entry.at)
+    moved = {volume: at for volume, (result, at) in ended.items()
+             if result in _MOVED}
+    order = [*moved, *(each for each in asked if each in under_way)]
+    return Carried(len(asked), tuple(
+        undo.Made(volume, asked[volume]['source'], asked[volume]['target'],
+                  volume in moved) for volume in order),
+        max(moved.values(), default=0.0))
+
+
+def left_of(moves: Sequence[Move], cluster: Cluster,
+            limits: Limits, asked: Collection[str] = ()
+            ) -> tuple[list[Move], list[tuple[str, str]]]:
+    """The moves that are still possible, and why others are not.
+
+    A move whose volume has changed since is left out, and with it those that
+    bring a volume where another one was to leave first, and stays, and those
+    of volumes that are to share a pool with it.
+
+    :param cluster: as it is now
+    :param asked: volumes whose moves are not to be requested again
+    :returns: the moves, and (volume, reason) for each other
+    """
+    parted: dict[str, str] = {}
+    while True:
+        found, left = _once(moves, cluster, limits, asked, parted)
+        more = affinity.against(cluster, found)
+        if not more:
+            return found, left
+        parted.update(more)
+
+
+def _once(moves: Sequence[Move], cluster: Cluster, limits: Limits,
+          asked: Collection[str], parted: Mapping[str, str]
+          ) -> tuple[list[Move], list[tuple[str, str]]]:
+    """The same, where some moves are known to break a bond.
+
+    :param parted: volume → which
+    """
+    found: list[Move] = []
+    left: list[tuple[str, str]] = []
+    unmade = batch.Unmade(batch.devices_of(cluster),
+                          affinity.bundles(cluster))
+    homes = {volume.id: volume.pool for volume in cluster.volumes}
+    for move in moves:
+        why = planning.changed(move, cluster, limits) or unmade.why_not(
+            move) or (ASKED if move.volume in asked else None) or parted.get(
+                move.volume)
+        if why is None:
+            found.append(move)
+            cluster = cluster.filled(move.target, move.size_gib)
+            continue
+        left.append((move.volume, why))
+        if homes.get(move.volume) == move.source:
+            unmade.add(move.volume, move.source)
+    return found, left

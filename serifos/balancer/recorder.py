@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes down what volumes did since the last round, for days to come.
+"""Records of each round: loads, used space, errors of predictions.
 
-In whole minutes, a little behind the present, so that all hosts have been
-read by then. Where the history cannot be written the round goes on without.
+Where a record cannot be written or read the round goes on without.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
 
@@ -15,10 +15,16 @@ from oslo_log import log
 from serifos.database.history_store import Store
 from serifos import errors
 from serifos.facts import activity
+from serifos.facts.cluster import Cluster
 from serifos.facts.history import History
 from serifos.facts.inventory import Inventory
+from serifos.facts import journal
+from serifos.facts import pool_errors
+from serifos.facts import space
 from serifos.facts import times
 from serifos.plan import eligibility
+from serifos.plan.limits import Limits
+from serifos.plan.search import filling
 from serifos.telemetry import amounts
 
 LOG = log.getLogger(__name__)
@@ -30,6 +36,9 @@ _SET_BACK_S = 300
 @dataclasses.dataclass(frozen=True)
 class Recorder:
     """Keeps a history of what a source only knows for minutes.
+
+    In whole minutes, a little behind the present, so that all hosts have been
+    read by then.
 
     :param source: its readings; None where it only tells means
     :param behind_s: until which all hosts have been read
@@ -80,3 +89,101 @@ class Recorder:
             source.read(places, begin, end, step_s), until)
         LOG.debug('The history of %d volumes goes until %s%s.', len(places),
                   times.text(end), '' if added else ', by another balancer')
+
+
+@dataclasses.dataclass(frozen=True)
+class Growth:
+    """The growth of pools over the last time.
+
+    A volume that comes from another pool is no growth, whoever moved it.
+    Where the growth is not known no pool counts as filling up.
+
+    :param horizon_s: over which it is taken; at least half of it
+    """
+
+    kept: space.Space
+    homes: space.Homes
+    horizon_s: float
+
+    def told(self, cluster: Cluster, entries: Sequence[journal.Entry],
+             now: float) -> Cluster:
+        """The cluster with the growth of its pools; what is used is kept.
+
+        :param entries: of the journal
+        """
+        moving = {entry.facts[end] for entry in journal.open_moves(entries)
+                  for end in ('source', 'target')}
+        used = space.used(cluster, moving, now)
+        try:
+            self.kept.note(used)
+            self.homes.note(space.homes(cluster), now, space.moved(entries))
+            before = self.kept.earliest(now - self.horizon_s, now)
+            moves = self.homes.moves(now - self.horizon_s)
+        except errors.SerifosError as exc:
+            LOG.warning('It is not known how fast pools fill up: %s', exc)
+            return cluster
+        return space.grown(cluster, space.growth(
+            used, before, moves, self.horizon_s / 2))
+
+
+def warn(cluster: Cluster, limits: Limits) -> None:
+    """Names the pools that fill up in the log."""
+    for pool in cluster.pools:
+        why = filling.why(pool, limits)
+        if why is not None:
+            LOG.warning('%s: %.3g GiB a day.', why, pool.growth_gib_day)
+
+
+@dataclasses.dataclass(frozen=True)
+class Achieved:
+    """What the last hours teach.
+
+    :param is_ours: whether no other host reaches what is kept
+    :param writes: whether errors are kept, and not only read
+    """
+
+    kept: pool_errors.PoolErrors
+    is_ours: bool = True
+    writes: bool = True
+
+    def hours(self, now: float) -> pool_errors.Hours:
+        """The last day of each pool; none where it cannot be read."""
+        try:
+            return self.kept.hours(now - pool_errors.PROVES_S, now)
+        except errors.SerifosError as exc:
+            LOG.warning('The errors of predictions are not known: %s', exc)
+            return {}
+
+    def note(self, cluster: Cluster,
+             checks: Mapping[str, pool_errors.Check],
+             entries: Sequence[journal.Entry], now: float) -> None:
+        """Keeps the errors of an observation, but of pools that are copied.
+
+        :param checks: of :func:`.planning.achieved`
+        :param entries: of the journal
+        """
+        if not self.writes:
+            return
+        copied = {entry.facts[end] for entry in journal.open_moves(entries)
+                  for end in ('source', 'target')}
+        copied |= {pool.name for pool in cluster.pools if pool.copies_gib}
+        devices = {pool.device_key for pool in cluster.pools
+                   if pool.name in copied}
+        quiet = {pool.name for pool in cluster.pools
+                 if pool.device_key not in devices}
+        try:
+            self.kept.note({name: check for name, check in checks.items()
+                            if name in quiet}, now)
+        except errors.SerifosError as exc:
+            LOG.warning('The errors of predictions are not kept: %s', exc)
+
+
+def drifted(cluster: Cluster, hours: pool_errors.Hours, now: float) -> Cluster:
+    """The cluster with the pools that drift, each of which is warned of."""
+    pools = tuple(dataclasses.replace(
+        pool, drifting=pool_errors.drifting(hours.get(pool.name, ()), now))
+        for pool in cluster.pools)
+    for pool in pools:
+        if pool.drifting is not None:
+            LOG.warning('%s', pool.drift_sentence)
+    return dataclasses.replace(cluster, pools=pools)

@@ -13,7 +13,7 @@ import dataclasses
 from serifos.facts.inventory import Cloud
 
 
-def nothing() -> None:
+def no_proof() -> None:
     """Proves nothing, for where there is no other balancer."""
 
 
@@ -28,7 +28,7 @@ class Requests:
     """
 
     cinder: Cloud
-    prove: Callable[[], None] = nothing
+    prove: Callable[[], None] = no_proof
 
     def migrate(self, volume: str, pool: str) -> None:
         self.prove()

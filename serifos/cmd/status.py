@@ -20,8 +20,8 @@ from oslo_upgradecheck import upgradecheck
 
 from serifos.balancer import findings
 from serifos.balancer import join
+from serifos.balancer.observe import in_flight
 from serifos.balancer import planning
-from serifos.balancer.standing import obstacles
 from serifos.cmd import app
 from serifos.cmd.balancer import adapters
 from serifos.cmd.balancer import histories
@@ -203,7 +203,7 @@ class Checks(upgradecheck.UpgradeCommands):
         for unread in self._asked.unread:
             yield findings.warning(unread.sentence())
         for sentence in (*settings.faults(self._asked),
-                         *obstacles.in_flight(self._asked)):
+                         *in_flight(self._asked)):
             yield findings.warning(sentence)
 
     def _nova(self) -> Iterator[findings.Finding]:

@@ -108,12 +108,12 @@ class Migrate(base.BaseAction):
     def _migrate(self, conf: cfg.ConfigOpts) -> Outcome:
         plan = self._plan(conf)
         balancer = verb.balancer_of(conf)
-        looks = balancer.observer
-        readings = looks.telemetry.readings
+        observer = balancer.observer
+        readings = observer.telemetry.readings
         if readings is not None:
-            looks.cinder.inventory()  # refused before minutes pass
-            readings.gather(looks.settings.window_s, lambda *_: None)
-        with leader.Lead(adapters.lock_url(conf), looks.journal,
+            observer.cinder.inventory()  # refused before minutes pass
+            readings.gather(observer.settings.window_s, lambda *_: None)
+        with leader.Lead(adapters.lock_url(conf), observer.journal,
                          'watcher') as leading:
             return moving.carry_out(balancer.as_leader(
                 leading.journal, leading.prove), plan, self.resource_id)

@@ -6,13 +6,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 import contextlib
 
-from serifos.balancer.moving import batch
-from serifos.balancer.moving import remaining
-from serifos.balancer import observer
+from serifos.balancer import batch
+from serifos.balancer.observe import Observation
 from serifos.balancer.outcome import Outcome
 from serifos.balancer import plans
-from serifos.balancer import rounds
-from serifos.balancer.standing import of_plans
+from serifos.balancer.round import Balancer
 from serifos import errors
 from serifos.facts import journal
 from serifos.facts import times
@@ -35,7 +33,7 @@ def plan_of(stored: plans.Plans, plan_id: str, now: float) -> Plan:
     return plan
 
 
-def carry_out(balancer: rounds.Balancer, plan: Plan, volume: str
+def carry_out(balancer: Balancer, plan: Plan, volume: str
               ) -> Outcome:
     """Makes one move of a plan, after a new observation.
 
@@ -73,7 +71,7 @@ def _refuse_ended(plan: Plan, entries: Sequence[journal.Entry]) -> None:
 
     :raises InputError: where a move of the plan failed
     """
-    standing, = of_plans.standings([plan], entries, plan.created_at)
+    standing, = plans.standings([plan], entries, plan.created_at)
     for volume, (result, reason, _) in standing.outcomes.items():
         outcome = Outcome(result, reason)
         if outcome.failed or outcome.ends_a_batch:
@@ -82,11 +80,11 @@ def _refuse_ended(plan: Plan, entries: Sequence[journal.Entry]) -> None:
                 f'{reason}; run the audit again.')
 
 
-def _due(balancer: rounds.Balancer, plan: Plan, volume: str,
-         seen: observer.Observation) -> tuple[Move | None, str | None]:
+def _due(balancer: Balancer, plan: Plan, volume: str,
+         seen: Observation) -> tuple[Move | None, str | None]:
     """The move of a volume, and why it is not made now."""
     cluster = seen.cluster
-    _, left = remaining.remaining(
+    _, left = plans.left_of(
         plan.moves, cluster, balancer.observer.settings.limits)
     homes = {each.id: each.pool for each in cluster.volumes}
     unmade = batch.Unmade(batch.devices_of(cluster), affinity.bundles(cluster))

@@ -18,9 +18,10 @@ import threading
 import time
 
 from serifos.balancer import daemon
-from serifos.balancer import observer
+from serifos.balancer.observe import Observer
 from serifos.balancer import outcome
-from serifos.balancer import rounds
+from serifos.balancer.round import Balancer
+from serifos.balancer.round import Decision
 from serifos.database import journal
 from serifos.database import plans
 from serifos.facts import inventory
@@ -82,21 +83,21 @@ class _Manager(managers.BaseManager):
 _Manager.register('cloud', exposed=_VERBS)
 
 
-class Blind(observer.Observer):
+class Blind(Observer):
     """An observer that looks at nothing while a volume moves."""
 
     def refresh(self) -> dict[str, str]:
         return {}
 
 
-class Mover(rounds.Balancer):
+class Mover(Balancer):
     """A balancer that always finds something to move."""
 
-    def decide(self, recent: Recent) -> rounds.Decision:
+    def decide(self, recent: Recent) -> Decision:
         """No plan."""
-        return rounds.Decision(None, recent)
+        return Decision(None, recent)
 
-    def act(self, decision: rounds.Decision) -> None:
+    def act(self, decision: Decision) -> None:
         self.carrier.settle_open_moves()
         moved = last_moves(self.observer.journal.entries())
         records = sorted(

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from serifos.balancer.moving import changes
+from serifos.balancer import changes
 from serifos.balancer.recovery import copies
 from serifos.facts.inventory import Record
 from serifos.facts import servers

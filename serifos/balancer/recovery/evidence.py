@@ -11,6 +11,9 @@ from serifos.balancer.recovery import diagnosis
 from serifos.facts import activity
 from serifos.facts.servers import Action
 
+SKEW_S = 60.0
+"""By which the clocks of Nova and Cinder may differ."""
+
 SWAP = 'swap_volume'
 
 NEW_DOMAIN = ('evacuate', 'migrate', 'reboot', 'rebuild', 'rescue', 'resize',

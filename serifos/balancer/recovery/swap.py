@@ -5,20 +5,26 @@ nova-compute has libvirt mirror the volume to the copy, and when both are
 equal makes the server use only the copy. If it dies before that, nobody ends
 the mirror: every write goes to both for ever. What Nova says tells whether it
 may still go on; whether the server uses the copy already, where deleting it
-would lose data, only the compute host and the requests to both tell.
+would lose data, only the compute host and the requests to both tell. The
+commands for that host are here, too; a line that begins with blanks is one.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from collections.abc import Iterator
 import dataclasses
 import functools
 
 from serifos.balancer.recovery import completion
-from serifos.balancer.recovery import cure
 from serifos.balancer.recovery import diagnosis
+from serifos.balancer.recovery.diagnosis import Diagnosis
+from serifos.balancer.recovery.diagnosis import Swap
 from serifos.balancer.recovery import evidence
 from serifos import errors
 from serifos.facts import activity
+from serifos.facts.servers import Attachment
+from serifos.plan import attached
 
 AT_WORK = ('in-use', 'attaching', 'detaching', 'reserved')
 """Statuses of a copy that Nova is working on."""
@@ -184,12 +190,12 @@ def _not_begun(found: diagnosis.Diagnosis, observed: activity.Observed,
 
 def _stuck(found: diagnosis.Diagnosis, why: str) -> diagnosis.Diagnosis:
     return dataclasses.replace(found, stuck=True, why=why,
-                               cure=cure.end_mirror(found))
+                               cure=end_mirror(found))
 
 
 def _uses_copy(found: diagnosis.Diagnosis, why: str) -> diagnosis.Diagnosis:
     return dataclasses.replace(found, stuck=True, moved=True, why=why,
-                               cure=cure.copy_back(found))
+                               cure=copy_back(found))
 
 
 def _may_use_copy(found: diagnosis.Diagnosis, over: str | None,
@@ -198,7 +204,7 @@ def _may_use_copy(found: diagnosis.Diagnosis, over: str | None,
     return dataclasses.replace(found, stuck=True, moved=True, why=(
         f'{over}, which has ended the copy, but {newer}' if over else
         f'its server uses its copy already, it seems: {newer}'), cure=(
-            cure.compare(found, False) if over else cure.look_first(found)))
+            compare(found, False) if over else look_first(found)))
 
 
 def _deleted(found: diagnosis.Diagnosis, why: str) -> diagnosis.Diagnosis:
@@ -218,3 +224,170 @@ def _kept(found: diagnosis.Diagnosis, why: str,
             f'{why}, but the copy had a request {other.quiet_s:.0f} s ago'))
     return dataclasses.replace(found, forgotten=True, stuck=False, why=why,
                                cure=(), keep=True)
+
+
+_TARGETS = ("iscsiadm -m session -P 3 | awk '/^Target:/ {t = $2} "
+            "/scsi disk/ {print $4, t}'")
+"""Prints the disk and the target of each iSCSI session."""
+
+
+def end_mirror(found: Diagnosis) -> tuple[str, ...]:
+    """The end of a mirror whose server goes on with its volume."""
+    swap = found.swap
+    assert swap is not None
+    domain, device = _domain(swap), _device(swap)
+    own = f'volume-{found.record.lv_id}'
+    return (
+        *_look(found), f'Only where that names {own}, the volume, go on. Else '
+        'run the last of these commands, with what it printed.',
+        'Look at the copy:',
+        f'    virsh blockjob {domain} {device} --info',
+        'Below 99 % it is still being copied: wait; under writes a complete '
+        'one changes between 99 and 100 %. Where there is no job, the server '
+        'was restarted or the copy failed: go on with the second look at the '
+        'disk, and add --keep-copy to recover. Else end the job; the server '
+        'goes on with its volume, without a pause:',
+        f'    virsh blockjob {domain} {device} --abort',
+        'Give libvirt back the definition that Nova removed for the copy:',
+        f'    virsh dumpxml --inactive --security-info {domain} | '
+        'virsh define /dev/stdin',
+        'The second look: what the disk of the server uses. Go on only '
+        f'where that still names {own}:', f'    {_target(swap)}',
+        *_disconnect(swap.of_copy), *_then(found))
+
+
+def look_first(found: Diagnosis) -> tuple[str, ...]:
+    """What shows whether a server uses the copy, as it seems to."""
+    return (_warning(found, ', it seems'), *_look(found), *_then(found))
+
+
+def compare(found: Diagnosis, certain: bool) -> tuple[str, ...]:
+    """Of a server that is off: either may have been written last."""
+    return (
+        _warning(found, '' if certain else ', it seems'),
+        'This ends the migration, keeps both, and makes the copy a volume of '
+        'its own. Attach both to another server, read-only, and compare them '
+        'before the volume is used again:',
+        f'    {found.command} --keep-copy')
+
+
+def copy_back(found: Diagnosis) -> tuple[str, ...]:
+    """The way back where the server uses the copy: its data is there.
+
+    Where Nova has ended the volume's own attachment there is none: Cinder has
+    to be told that the copy is complete.
+    """
+    swap = found.swap
+    assert swap is not None
+    record, copy, domain, device = (
+        found.record, swap.copy, _domain(swap), _device(swap))
+    if found.renamed:
+        return (_warning(found), *_names(found))
+    if record.migration_status == 'completing' or (
+            swap.server is not None and not swap.own):
+        return (
+            _warning(found),
+            'Cinder makes the copy the volume where it is asked to complete '
+            'the migration:',
+            f'    POST /v3/PROJECT/volumes/{record.id}/action '
+            '{"os-migrate_volume_completion": {"new_volume": '
+            f'"{copy.id}", "error": false}}}}',
+            'Nova then names an attachment that is gone; once the server is '
+            'stopped: nova-manage volume_attachment refresh')
+    if swap.problem is None if swap.server is None else (
+            swap.server.vm_state not in attached.COPIED):
+        return compare(found, certain=True)
+    return (
+        _warning(found), *_look(found),
+        f'Only where that names volume-{copy.lv_id}, the copy, go on. Else '
+        'run the last of these commands, with what it printed.',
+        'Find the disk of the volume:',
+        f'    {_TARGETS} | grep {record.lv_id}',
+        'Where it is not connected: '
+        + ' '.join(_login(swap.own)) + ' Copy the data back to it, in place '
+        'of DISK; the server uses the volume then, without a pause:',
+        f'    virsh blockcopy {domain} {device} --dest /dev/DISK --blockdev '
+        '--reuse-external --transient-job --wait --verbose --pivot',
+        'Print once more what the disk of the server uses, and go on only '
+        'where that is the volume again:', f'    {_target(swap)}',
+        f'    virsh dumpxml --inactive --security-info {domain} | '
+        'virsh define /dev/stdin', *_disconnect(swap.of_copy), *_then(found))
+
+
+def _warning(found: Diagnosis, doubt: str = '') -> str:
+    assert found.swap is not None
+    copy = found.swap.copy
+    return (f'The newest data is in the copy {copy.id} on {copy.pool}{doubt}; '
+            'do not delete it, and do not restart the server.')
+
+
+def _names(found: Diagnosis) -> Iterator[str]:
+    """Cinder exchanges them again each time that it completes."""
+    assert found.swap is not None
+    record, copy = found.record, found.swap.copy
+    yield (f'It is in volume-{copy.id} there. Do not ask Cinder to complete '
+           'the migration: it would exchange the names of both again, and '
+           'the volume could name what is not there. Correct them first, in '
+           'the table volumes of its database, while the cinder-volume of '
+           'both hosts does nothing for them:')
+    for each, name in (record, copy.name_id), (copy, None):
+        yield (f'- the name_id of {each.id} is {name or "NULL"}; its '
+               f'provider_location that of {each.pool}')
+    yield f'Then, here, what completes it is shown by: {found.command}'
+
+
+def _look(found: Diagnosis) -> Iterator[str]:
+    swap = found.swap
+    assert swap is not None
+    server = swap.server
+    if not swap.doings.device:
+        yield (f'DEVICE is the target of the disk whose serial is '
+               f'{found.record.id}: virsh dumpxml {_domain(swap)}')
+    where = server and (server.hypervisor or server.host)
+    host = f'{where}, the compute host' if where else (
+        f'the compute host of its server {swap.server_id}')
+    yield (f'On {host}, as root, where virsh speaks to its libvirt, print the '
+           'target that the disk of the server uses:')
+    yield f'    {_target(swap)}'
+
+
+def _then(found: Diagnosis) -> Iterator[str]:
+    yield ('Then, here, with the target that the last look at the disk '
+           'printed in place of TARGET:')
+    yield f'    {found.command} --disk "TARGET"'
+
+
+def _domain(swap: Swap) -> str:
+    return (swap.server and swap.server.domain) or 'DOMAIN'
+
+
+def _device(swap: Swap) -> str:
+    return (swap.doings.device or 'DEVICE').rpartition('/')[2]
+
+
+def _target(swap: Swap) -> str:
+    """Of multipath it prints one for each path."""
+    return (f'{_TARGETS} | grep -w "$(lsblk -snro KNAME "$(virsh domblklist '
+            f"{_domain(swap)} | awk '$1 == \"{_device(swap)}\" "
+            "{print $2}')\")\"")
+
+
+def _disconnect(of_copy: Iterable[Attachment]) -> Iterator[str]:
+    targets = [target for each in of_copy for target in each.targets]
+    if not targets:
+        yield ('Disconnect the copy; how it was connected, Cinder does not '
+               'say here.')
+        return
+    yield ('Disconnect the copy (of multipath after multipath -f of its '
+           'device). "No matching sessions found" says that it was not '
+           'connected:')
+    for portal, iqn in targets:
+        yield f'    iscsiadm -m node -T {iqn} -p {portal} --logout'
+        yield f'    iscsiadm -m node -T {iqn} -p {portal} -o delete'
+
+
+def _login(own: Iterable[Attachment]) -> Iterator[str]:
+    for each in own:
+        for portal, iqn in each.targets:
+            yield (f'iscsiadm -m node -T {iqn} -p {portal} --login, with the '
+                   f'login of Cinder\'s attachment {each.id}.')

@@ -9,15 +9,13 @@ import dataclasses
 import math
 import time
 
-from serifos.balancer.moving import batch
-from serifos.balancer.moving import changes
-from serifos.balancer.moving import remaining
-from serifos.balancer import observer
+from serifos.balancer import batch
+from serifos.balancer import changes
+from serifos.balancer.observe import Observation
 from serifos.balancer import outcome
-from serifos.balancer import outlook
 from serifos.balancer import planning
 from serifos.balancer import plans
-from serifos.balancer import rounds
+from serifos.balancer.round import Balancer
 from serifos.cmd.balancer import verb
 from serifos.cmd import options
 from serifos import errors
@@ -40,8 +38,8 @@ class Acting(verb.Asks):
         verb.add_window(parser)
         return parser
 
-    def carry_out(self, balancer: rounds.Balancer, moves: Sequence[Move],
-                  plan_id: str, seen: observer.Observation) -> None:
+    def carry_out(self, balancer: Balancer, moves: Sequence[Move],
+                  plan_id: str, seen: Observation) -> None:
         outcomes: list[outcome.Outcome] = []
         unmade = batch.Unmade(batch.devices_of(seen.cluster),
                               affinity.bundles(seen.cluster))
@@ -79,7 +77,7 @@ class Acting(verb.Asks):
         except errors.CloudError as exc:
             self.say(f'cluster.json is as it was before: {exc}')
 
-    def refuse_hindered(self, seen: observer.Observation,
+    def refuse_hindered(self, seen: Observation,
                         least: int = 2) -> None:
         """:raises InputError: where nothing may be moved now"""
         for hindrance in seen.hindrances(least):
@@ -111,7 +109,7 @@ class Apply(Acting):
             self.gather(balancer)
             seen = balancer.observer.observe()
             self.refuse_hindered(seen)
-            moves, left = remaining.remaining(
+            moves, left = plans.left_of(
                 plan.moves, usable.of(plan, seen.cluster),
                 balancer.observer.settings.limits)
             for volume, why in left:
@@ -161,7 +159,7 @@ class Evacuate(Acting):
             if slots is not None:
                 plan = dataclasses.replace(
                     plan, window_s=balancer.observer.settings.history_s)
-            print(plan_text.text(outlook.outlook(
+            print(plan_text.text(planning.outlook(
                 plan, planning.state(seen.cluster, limits, seen.models, slots),
                 seen.models), 0.0, math.inf), end='')
             for refusal in plan.refused:

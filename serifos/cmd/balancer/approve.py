@@ -8,7 +8,7 @@ import os
 import pwd
 import time
 
-from serifos.balancer.standing import of_plans
+from serifos.balancer import plans
 from serifos.cmd.balancer import verb
 from serifos import errors
 from serifos.facts import clock_skew
@@ -31,10 +31,10 @@ class _Says(verb.Verb):
                             help='id of the plan, as the verb plans lists it')
         return parser
 
-    def standing(self, plan_id: str) -> of_plans.Standing:
+    def standing(self, plan_id: str) -> plans.Standing:
         """:raises InputError: where no such plan is stored"""
         now, stored = time.time(), self.plans()
-        found, = of_plans.standings(
+        found, = plans.standings(
             [stored.stored(plan_id)], clock_skew.corrected(
                 self.journal().entries(), now), now)
         return found
@@ -54,7 +54,7 @@ class Approve(_Says):
             raise errors.InputError(
                 f'Plan {plan.id} expired at {times.text(plan.expires_at)}; '
                 'approve a newer one.')
-        if found.state == of_plans.CARRIED_OUT or not plan.moves:
+        if found.state == plans.CARRIED_OUT or not plan.moves:
             raise errors.InputError(
                 f'Plan {plan.id} has no move that is left.')
         if found.approved_by is not None:

@@ -9,11 +9,11 @@ import time
 
 from oslo_config import cfg
 
-from serifos.balancer.achieved.pools import Achieved
 from serifos.balancer import decide
 from serifos.balancer import join
+from serifos.balancer.recorder import Achieved
+from serifos.balancer.recorder import Growth
 from serifos.balancer.recorder import Recorder
-from serifos.balancer import space
 from serifos.cmd.balancer import adapters
 from serifos.database import connection
 from serifos.database.history_store import Store
@@ -62,7 +62,7 @@ def store(conf: cfg.ConfigOpts) -> Store:
          history_tables.Tier(hour, said.weeks_of_hours * 7 * _DAY)))
 
 
-def growth(conf: cfg.ConfigOpts) -> space.Growth | None:
+def growth(conf: cfg.ConfigOpts) -> Growth | None:
     """What tells how fast pools fill; None without a capacity_horizon.
 
     :raises InputError: where the database's URL is invalid
@@ -72,10 +72,10 @@ def growth(conf: cfg.ConfigOpts) -> space.Growth | None:
 
 
 def growth_in(database: connection.Database,
-              horizon_s: float) -> space.Growth:
+              horizon_s: float) -> Growth:
     """What tells how fast pools fill, by what is kept in a database."""
     kept = database, 2 * horizon_s
-    return space.Growth(Space(*kept), homes.Homes(*kept), horizon_s)
+    return Growth(Space(*kept), homes.Homes(*kept), horizon_s)
 
 
 def achieved(conf: cfg.ConfigOpts) -> Achieved:

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from serifos.balancer.achieved import moves as followed
+from serifos.balancer import achieved_moves as followed
+from serifos.balancer import changes
 from serifos.balancer import join
-from serifos.balancer.moving import changes
-from serifos.balancer.standing import of_plans
+from serifos.balancer.plans import restore
 from serifos.cmd.balancer import adapters
 from serifos.cmd.balancer import histories
 from serifos.cmd.balancer import verb
@@ -311,7 +311,7 @@ def _entry(entry: journal.Entry) -> str:
         return ''.join([
             f'{volume}  {facts["result"]} after {facts["seconds"]:g} s: '
             f'{facts["reason"]}{_rate(facts)}',
-            *(f'\n    {line}' for line in of_plans.restore(entry))])
+            *(f'\n    {line}' for line in restore(entry))])
     if entry.kind == 'changed':
         said = changes.words(changes.read(facts['changes']))
         return f'{volume}  {said or "as it was before the request"}'

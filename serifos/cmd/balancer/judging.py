@@ -12,7 +12,6 @@ import time
 from oslo_config import cfg
 
 from serifos.balancer import decide
-from serifos.balancer import outlook
 from serifos.balancer import pace
 from serifos.balancer import planning
 from serifos.cmd.balancer import adapters
@@ -46,7 +45,7 @@ class Judged:
     @functools.cached_property
     def seen(self) -> Outlook:
         """What the plan comes to."""
-        return outlook.outlook(self.plan, self.state, self.models)
+        return planning.outlook(self.plan, self.state, self.models)
 
     @functools.cached_property
     def state(self) -> State:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import argparse
 
-from serifos.balancer.moving import changes
+from serifos.balancer import changes
 from serifos.balancer import requests
 from serifos.cmd.balancer import adapters
 from serifos.cmd.balancer import verb

@@ -15,11 +15,10 @@ import time
 
 from oslo_config import cfg
 
-from serifos.balancer.achieved import moves as followed
+from serifos.balancer import achieved_moves as followed
 from serifos.balancer import planning
 from serifos.balancer import plans
-from serifos.balancer.standing import of_plans
-from serifos.balancer.standing.status import Status
+from serifos.balancer.status import Status
 from serifos.cmd.balancer import adapters
 from serifos.cmd.balancer import histories
 from serifos.cmd.balancer import judging
@@ -102,7 +101,7 @@ def text(conf: cfg.ConfigOpts, planned: Planned, now: float,
         kept = journal.Journal(adapters.database(conf), lambda: now)
         entries = clock_skew.corrected(kept.entries(), now)
         lead, hours = kept.leader(), _hours(conf, now, say)
-        plans = of_plans.standings(
+        plans = plans.standings(
             adapters.plans(conf).every(say), entries, now)
     status = standing.status(settings, entries, cluster, now, lead)
     return cloud_page.render(cloud_page.Facts(
@@ -126,7 +125,7 @@ def _hours(conf: cfg.ConfigOpts, now: float,
 
 
 def _sections(seen: Status, lead: Leader | None,
-              plans: Sequence[of_plans.Standing],
+              plans: Sequence[plans.Standing],
               entries: Sequence[Entry],
               cluster: Cluster) -> Iterator[page.Section]:
     """Its status, the migrations, and the plans that are kept."""
@@ -145,7 +144,7 @@ def _sections(seen: Status, lead: Leader | None,
         yield page.Section('Plans', tables=[standing.plans(plans[:_PLANS])])
 
 
-def _last_plan(plans: Sequence[of_plans.Standing],
+def _last_plan(plans: Sequence[plans.Standing],
                entries: Sequence[Entry]) -> str:
     """What became of the newest plan of which something was requested."""
     last = next((each for each in plans if each.outcomes), None)
@@ -156,7 +155,7 @@ def _last_plan(plans: Sequence[of_plans.Standing],
              for entry in entries if entry.kind == 'achieved'
              and entry.facts['volume'] in last.outcomes}
     return ' '.join([
-        'It goes on.' if last.state == of_plans.UNDER_WAY else
+        'It goes on.' if last.state == plans.UNDER_WAY else
         'Yes.' if made >= asked else 'No.' if not made else 'In part.',
         standing.became(last),
         f'What was achieved: {"; ".join([*found.values()][:_SAID])}.'

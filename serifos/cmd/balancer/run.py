@@ -20,7 +20,7 @@ import pbr.version
 
 from serifos.balancer import daemon
 from serifos.balancer import leader
-from serifos.balancer import rounds
+from serifos.balancer.round import Balancer
 from serifos.cmd.balancer import adapters
 from serifos.cmd.balancer import histories
 from serifos.cmd.balancer import verb
@@ -134,7 +134,7 @@ class Run(verb.Verb):
             functools.partial(_count, conf)))
 
     def maker(self, window_s: float | None
-              ) -> Callable[[Callable[[float], bool]], rounds.Balancer]:
+              ) -> Callable[[Callable[[float], bool]], Balancer]:
         """(pause) → a balancer of the configuration as it then is.
 
         It knows what those before read of the history, while the settings by
@@ -143,7 +143,7 @@ class Run(verb.Verb):
         conf = self.app.conf
         memory = functools.lru_cache(maxsize=1)(lambda _: remembered.Memory())
 
-        def make(pause: Callable[[float], bool]) -> rounds.Balancer:
+        def make(pause: Callable[[float], bool]) -> Balancer:
             balancer = self.balancer(pause, window_s)
             return dataclasses.replace(
                 balancer, history=histories.remembered(

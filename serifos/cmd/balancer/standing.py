@@ -14,11 +14,13 @@ import dataclasses
 from oslo_config import cfg
 
 from serifos.balancer import leader
+from serifos.balancer.plans import Standing
+from serifos.balancer.plans import SUPERSEDED
+from serifos.balancer.plans import VALID
 from serifos.balancer.settings import BalancerSettings
 from serifos.balancer.settings import MODES
-from serifos.balancer.standing import of_plans
-from serifos.balancer.standing.status import InFlight
-from serifos.balancer.standing.status import Status
+from serifos.balancer.status import InFlight
+from serifos.balancer.status import Status
 from serifos.cmd.balancer import adapters
 from serifos.database.journal import Journal
 from serifos.database import marks
@@ -200,7 +202,7 @@ def carried_out_by(seen: Status) -> str:
         f'The balancer is paused since {seen.paused[1]}: {seen.paused[0]}.')
 
 
-def plans(found: Sequence[of_plans.Standing]) -> table.Table:
+def plans(found: Sequence[Standing]) -> table.Table:
     """A row for each plan."""
     return table.Table(
         ('plan', 'created', 'by', 'moves', 'made', 'GiB', 'slowest', 'state',
@@ -209,7 +211,7 @@ def plans(found: Sequence[of_plans.Standing]) -> table.Table:
         'ms.')
 
 
-def _row(each: of_plans.Standing) -> tuple[object, ...]:
+def _row(each: Standing) -> tuple[object, ...]:
     plan = each.plan
     return (wording.name(plan.id), times.text(plan.created_at),
             wording.name(plan.planner), len(plan.moves), each.made,
@@ -218,7 +220,7 @@ def _row(each: of_plans.Standing) -> tuple[object, ...]:
             wording.name(each.approved_by or '–'))
 
 
-def became(its: of_plans.Standing) -> str:
+def became(its: Standing) -> str:
     """A plan, and what became of it, in sentences."""
     plan = its.plan
     misses = plan.slo_misses
@@ -228,7 +230,7 @@ def became(its: of_plans.Standing) -> str:
         + (f' by {wording.window(plan.window_s)}' if plan.window_s else '')
         + f': {its.state}'
         + (f', expires at {times.text(plan.expires_at)}'
-           if its.state in (of_plans.VALID, of_plans.SUPERSEDED) else '')
+           if its.state in (VALID, SUPERSEDED) else '')
         + ('' if its.approved_by is None else
            f', approved by {wording.name(its.approved_by)}')
         + f'. {its.made} of {wording.count(len(plan.moves), "move")} made. '

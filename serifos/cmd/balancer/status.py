@@ -14,8 +14,7 @@ from typing import Any
 from serifos.balancer import leader
 from serifos.balancer import plans
 from serifos.balancer.settings import BalancerSettings
-from serifos.balancer.standing import of_plans
-from serifos.balancer.standing import status
+from serifos.balancer import status
 from serifos.cmd.balancer import adapters
 from serifos.cmd.balancer import standing
 from serifos.cmd.balancer import verb
@@ -96,13 +95,13 @@ class Plans(_Looks):
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         now = time.time()
-        found = of_plans.standings(
+        found = plans.standings(
             self.plans().every(self.say), self.entries(now), now)
         self.show(parsed_args, [_document(each) for each in found],
                   lambda: _plans(found), _NAMES)
 
 
-def _plans(found: Sequence[of_plans.Standing]) -> str:
+def _plans(found: Sequence[plans.Standing]) -> str:
     return wording.lines(
         [table.as_text(standing.plans(found))]) if found else (
         'No plan is stored.\n')
@@ -112,7 +111,7 @@ _NAMES = ('id', 'created_at', 'expires_at', 'state', 'approved_by',
           'planner', 'moves', 'made', 'gib')
 
 
-def _document(each: of_plans.Standing) -> dict[str, object]:
+def _document(each: plans.Standing) -> dict[str, object]:
     plan = each.plan
     return {'id': plan.id, 'created_at': times.text(plan.created_at),
             'expires_at': times.text(plan.expires_at), 'state': each.state,
@@ -136,7 +135,7 @@ class Show(_Looks):
         plan = plans.find(stored, parsed_args.plan)
         others = [each for each in stored.every(self.say, now)
                   if each.id != plan.id]
-        its = next(each for each in of_plans.standings(
+        its = next(each for each in plans.standings(
             [plan, *others], self.entries(now), now) if each.plan is plan)
         self.show(parsed_args, {
             **plan.to_json(), 'state': its.state,
@@ -148,7 +147,7 @@ class Show(_Looks):
             lambda: wording.lines(_shown(its, self.observed())))
 
 
-def _shown(its: of_plans.Standing,
+def _shown(its: plans.Standing,
            cluster: Cluster | None) -> Iterator[str]:
     plan = its.plan
     yield from wording.wrapped(standing.became(its))
@@ -173,12 +172,12 @@ def _shown(its: of_plans.Standing,
                 f'{wording.name(volume)} was moved, and '
                 f'{its_move.reason}. To restore that:')
             yield from (f'    {line}' for line in its_move.restore)
-    if its.state == of_plans.VALID:
+    if its.state == plans.VALID:
         yield ''
         yield f'serifos-balancer apply {wording.name(plan.id)} carries it out.'
 
 
-def _became(outcome: of_plans.Became | None) -> str:
+def _became(outcome: plans.Became | None) -> str:
     if outcome is None:
         return 'not requested'
     return f'{outcome.result}: {wording.plain(outcome.reason, 200)}' if (

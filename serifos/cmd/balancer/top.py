@@ -29,8 +29,8 @@ from rich import live
 from rich.text import Text
 
 from serifos.balancer import planning
-from serifos.balancer.standing import of_plans
-from serifos.balancer.standing.status import InFlight
+from serifos.balancer import plans
+from serifos.balancer.status import InFlight
 from serifos.cmd.balancer import adapters
 from serifos.cmd.balancer import judging
 from serifos.cmd.balancer import standing
@@ -115,9 +115,9 @@ class Top(verb.Verb):
         conf, now = self.app.conf, time.time()
         seen = standing.read(conf, self.journal(), now)
         judged, said = self._judged(seen.cluster)
-        valid = [each.plan for each in of_plans.standings(
+        valid = [each.plan for each in plans.standings(
             adapters.plans(conf).every(said.append, now),
-            seen.entries, now) if each.state == of_plans.VALID]
+            seen.entries, now) if each.state == plans.VALID]
         return Frame(
             time.strftime('%H:%M:%S', time.localtime(now)), seen,
             () if judged is None else judged.seen.pools,

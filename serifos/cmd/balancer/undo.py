@@ -7,10 +7,9 @@ import argparse
 import dataclasses
 import time
 
-from serifos.balancer import outlook
 from serifos.balancer import pace
 from serifos.balancer import planning
-from serifos.balancer.standing import made
+from serifos.balancer import plans
 from serifos.cmd.balancer import adapters
 from serifos.cmd.balancer import histories
 from serifos.cmd.balancer import verb
@@ -49,7 +48,7 @@ class Undo(verb.Verb):
         output.refuse_unwritable(parsed_args, 'plan')
         settings = adapters.settings(conf)
         entries = clock_skew.corrected(self.journal().entries(), now)
-        done = made.carried(entries, parsed_args.plan)
+        done = plans.carried(entries, parsed_args.plan)
         if not done.moves:
             raise errors.InputError(
                 f'No move of plan {errors.one_line(parsed_args.plan)} was '
@@ -74,7 +73,7 @@ class Undo(verb.Verb):
             documents.write_plan(parsed_args.out, plan)
         document = plan.to_json()
         output.show(parsed_args, document, lambda: plan_text.text(
-            outlook.outlook(plan, planning.state(
+            planning.outlook(plan, planning.state(
                 cluster, limits, models, slots), models),
             now - times.parse(cluster.observed_at), 3 * settings.interval_s
             ) + ''.join(f'{wording.name(each.volume)} stays: {each.reason}\n'

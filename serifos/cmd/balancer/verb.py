@@ -17,9 +17,9 @@ from oslo_config import cfg
 from oslo_log import log
 
 from serifos.balancer import leader
-from serifos.balancer import observer
+from serifos.balancer.observe import Observer
 from serifos.balancer.plans import Plans
-from serifos.balancer import rounds
+from serifos.balancer.round import Balancer
 from serifos.cmd import app
 from serifos.cmd.balancer import adapters
 from serifos.cmd.balancer import histories
@@ -86,7 +86,7 @@ class Verb(app.Fails, _AsOwner):
     _stop: _Stop
 
     def balancer(self, pause: Callable[[float], bool] | None = None,
-                 window_s: float | None = None) -> rounds.Balancer:
+                 window_s: float | None = None) -> Balancer:
         """The balancer of the configuration as it is now.
 
         :param pause: waits for so many seconds; True where it is to stop
@@ -106,7 +106,7 @@ class Verb(app.Fails, _AsOwner):
         """
         return adapters.plans(self.app.conf)
 
-    def gather(self, balancer: rounds.Balancer) -> None:
+    def gather(self, balancer: Balancer) -> None:
         """Takes the readings that the source lacks.
 
         A thread goes on taking them until the program ends.
@@ -114,14 +114,14 @@ class Verb(app.Fails, _AsOwner):
         :raises CloudError: where Cinder refuses us, before the minutes that
             the readings take
         """
-        looks = balancer.observer
-        readings = looks.telemetry.readings
+        observer = balancer.observer
+        readings = observer.telemetry.readings
         if readings is None:
             return
-        looks.cinder.inventory()
+        observer.cinder.inventory()
         with progress.shown() as show:
             readings.gather(
-                looks.settings.window_s,
+                observer.settings.window_s,
                 lambda held, wanted: show(
                     'telemetry, seconds', int(held), int(wanted),
                     wanted - held))
@@ -130,7 +130,7 @@ class Verb(app.Fails, _AsOwner):
             args=(readings, self.app.conf.telemetry.interval)).start()
 
     @contextlib.contextmanager
-    def acting(self, window_s: float | None) -> Iterator[rounds.Balancer]:
+    def acting(self, window_s: float | None) -> Iterator[Balancer]:
         """The balancer as the leader, stopped by a signal.
 
         It stops at once, except within :meth:`gently`.
@@ -181,19 +181,19 @@ class Asks(Verb):
 
 def balancer_of(conf: cfg.ConfigOpts,
                 pause: Callable[[float], bool] | None = None,
-                window_s: float | None = None) -> rounds.Balancer:
+                window_s: float | None = None) -> Balancer:
     """As :meth:`Verb.balancer`."""
     wanted = adapters.settings(conf, window_s)
     pause = pause or _sleep
     stopped = functools.partial(pause, 0)
     source = adapters.telemetry(conf, stopped)
-    looks = observer.Observer(
+    observer = Observer(
         adapters.cinder(conf, stopped), source, journal_of(conf), wanted,
         time.time, adapters.nova(conf, stopped),
         adapters.qemu_us(conf, stopped), histories.recorder(conf, source),
         histories.growth(conf), histories.achieved(conf))
-    return rounds.Balancer.of(
-        looks, adapters.plans(conf), pause,
+    return Balancer.of(
+        observer, adapters.plans(conf), pause,
         history=histories.history(conf, source) if wanted.history_s else None)
 
 
@@ -212,7 +212,7 @@ def journal_of(conf: cfg.ConfigOpts) -> journal.Journal:
             marks.History(lambda: histories.store(conf).database))))
 
 
-def _refuse_doubt(balancer: rounds.Balancer) -> None:
+def _refuse_doubt(balancer: Balancer) -> None:
     """:raises InputError: where the journal cannot be relied on"""
     why = entries.doubt(balancer.carrier.entries())
     if why is not None:

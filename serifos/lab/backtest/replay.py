@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Replay a history under one policy, with the balancer's own rounds.
 
-What decides and acts is :class:`.rounds.Balancer` as ``serifos-balancer run``
+What decides and acts is :class:`.round.Balancer` as ``serifos-balancer run``
 has it in mode auto, with its limits, pace, batches and journal; what it
 observes and asks is the simulated :mod:`.cloud`. Time passes while it waits.
 """
@@ -22,10 +22,10 @@ from typing import Any
 
 import numpy as np
 
-from serifos.balancer import observer
-from serifos.balancer import rounds
+from serifos.balancer.observe import Observer
+from serifos.balancer import recorder
+from serifos.balancer.round import Balancer
 from serifos.balancer.settings import BalancerSettings
-from serifos.balancer import space
 from serifos.cmd.balancer import histories
 from serifos.database import connection
 from serifos import errors
@@ -131,7 +131,7 @@ def run(case: Case) -> Score:
         world.advance(end - world.now)
     else:
         with tempfile.TemporaryDirectory() as directory:
-            _balance(world, rounds.Balancer.of(observer.Observer(
+            _balance(world, Balancer.of(Observer(
                 cloud.SimulatedCinder(world, case.slo_us), telemetry,
                 memory, dataclasses.replace(
                     settings, planner=case.policy, auto=True,
@@ -147,7 +147,7 @@ def run(case: Case) -> Score:
                        time.monotonic() - began)
 
 
-def _balance(world: World, balancer: rounds.Balancer) -> None:
+def _balance(world: World, balancer: Balancer) -> None:
     """Rounds until the history is over, as the daemon makes them."""
     settings = balancer.observer.settings
     latest = recent.Recent(settings.hold)
@@ -158,7 +158,7 @@ def _balance(world: World, balancer: rounds.Balancer) -> None:
 
 
 def _growth(settings: BalancerSettings,
-            directory: str) -> space.Growth | None:
+            directory: str) -> recorder.Growth | None:
     """What tells how fast pools fill, as the balancer has it."""
     horizon_s = settings.limits.capacity_horizon_s
     return None if horizon_s is None else histories.growth_in(

@@ -8,10 +8,10 @@ import logging
 
 import fixtures
 
-from serifos.balancer import observer
+from serifos.balancer.observe import Observer
 from serifos.balancer import outcome
-from serifos.balancer import requests
-from serifos.balancer import rounds
+from serifos.balancer.requests import no_proof
+from serifos.balancer.round import Balancer
 from serifos.database import connection
 from serifos.database import journal
 from serifos.database import marks
@@ -97,13 +97,13 @@ class Case(case.DirectoryCase):
         """A new one each time, as after a restart: files alone remain."""
         return self.made()
 
-    def made(self, pause=None, prove=requests.nothing, history=None,
+    def made(self, pause=None, prove=no_proof, history=None,
              **changes):
         """A balancer.
 
         :param changes: fields of its observer that are not the usual ones
         """
-        return rounds.Balancer.of(observer.Observer(**{
+        return Balancer.of(Observer(**{
             'cinder': self.cinder, 'telemetry': self.cinder,
             'journal': self.journal(), 'settings': self.settings,
             'clock': lambda: self.now, **changes}), self.plans,

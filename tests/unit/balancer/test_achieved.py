@@ -6,8 +6,8 @@ import dataclasses
 import ddt
 import testtools
 
-from serifos.balancer.achieved.pools import Achieved
 from serifos.balancer import planning
+from serifos.balancer.recorder import Achieved
 from serifos.database import connection
 from serifos.database.pool_errors import PoolErrors
 from serifos.facts import cluster

@@ -12,7 +12,7 @@ import numpy as np
 import testtools
 
 from serifos.balancer import decide
-from serifos.balancer import observer
+from serifos.balancer.observe import Observation
 from serifos.facts import activity
 from serifos.facts.cluster import Cluster
 from serifos.facts.cluster import Volume
@@ -79,7 +79,7 @@ class _Rounds:
         latest = recent.Recent(self.settings.hold)
         for hour in range(A_DAY, self.queued.shape[1]):
             history = self.history(hour)
-            seen = observer.Observation(
+            seen = Observation(
                 Inventory((), (), ()), NOTHING, self.cluster(hour),
                 clusters.MODELS, NOTHING)
             basis, latest = decide.smoothed(

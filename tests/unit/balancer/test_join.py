@@ -5,7 +5,8 @@ import ddt
 import testtools
 
 from serifos.balancer import join
-from serifos.balancer.standing import obstacles
+from serifos.balancer.observe import gaps
+from serifos.balancer.observe import hindrances
 from serifos.facts import activity
 from serifos.facts.caps import Caps
 from serifos.facts.cluster import Cluster
@@ -197,7 +198,7 @@ class ClusterTest(testtools.TestCase):
         self.assertEqual('up', cluster(found, told).pools[0].state)
         self.assertEqual(
             ['Pool a@ssd#ssd: node_exporter does not answer.'],
-            list(obstacles.gaps(found, told, cluster(found, told))))
+            list(gaps(found, told, cluster(found, told))))
 
     def test_a_model_by_the_name_of_the_pool(self):
         plain = dataclasses.replace(stats(A), model=None)
@@ -313,7 +314,7 @@ class ClusterTest(testtools.TestCase):
         its = inventory(record('v'), pools=(told, stats(B)), types=(
             Type('gold', {'serifos:balance': 'half'}),))
         self.assertEqual(2, sum("balance 'half' is neither" in sentence
-                                for sentence in obstacles.gaps(
+                                for sentence in gaps(
                                     its, observed('v'), cluster(
                                         its, observed('v')))))
 
@@ -322,7 +323,7 @@ class ClusterTest(testtools.TestCase):
 class HindrancesTest(testtools.TestCase):
 
     def hindrances(self, found, told, stems=('m',)):
-        return list(obstacles.hindrances(
+        return list(hindrances(
             found, cluster(found, told, stems), stems, 2))
 
     def test_nothing_in_the_way(self):
@@ -366,7 +367,7 @@ class HindrancesTest(testtools.TestCase):
         touched = dataclasses.replace(found, pools=tuple(
             dataclasses.replace(pool, state=TOUCHED)
             for pool in found.pools))
-        said, = obstacles.hindrances(
+        said, = hindrances(
             inventory(record('v')), touched, ('m',), 2)
         self.assertEqual(
             '0 of 2 pools are up, seen by telemetry and have a model, 2 are '
@@ -382,4 +383,4 @@ class HindrancesTest(testtools.TestCase):
             'serifos_model in its extra_capabilities.',
             "Pool b@ssd#ssd is left out: it names a model '../gone', a name "
             'that begins with a dot.'],
-            list(obstacles.gaps(found, told, cluster(found, told))))
+            list(gaps(found, told, cluster(found, told))))

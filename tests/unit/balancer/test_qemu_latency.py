@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Latencies as QEMU sees them, beside those at the device."""
 
-from serifos.balancer import outlook
 from serifos.balancer import planning
 from serifos.files import documents
 from serifos.report import observation
@@ -23,7 +22,7 @@ class QemuLatencyTest(cloud.Case):
     def shown(self, plan, seen):
         """A plan for an observation as its reader sees it."""
         models = planning.models(seen, self.settings.models_dir, self.fail)
-        return plan_text.text(outlook.outlook(
+        return plan_text.text(planning.outlook(
             plan, planning.state(seen, self.settings.limits, models),
             models), 0.0, 900.0)
 

@@ -2,7 +2,7 @@
 """A plan that was carried out is taken back, in mode approve."""
 
 from serifos.balancer import planning
-from serifos.balancer.standing import made
+from serifos.balancer import plans
 from serifos.plan import undo
 from tests.unit.balancer import cloud
 from tests.unit.balancer.cloud import A
@@ -32,7 +32,7 @@ class UndoneTest(cloud.Case):
 
     def undo(self):
         seen, limits = self.balancer.observer.observe(), self.settings.limits
-        done = made.carried(self.entries(), self.plan.id)
+        done = plans.carried(self.entries(), self.plan.id)
         fleet = planning.fleet_of(
             seen.cluster, seen.models, limits.active_floor)
         return self.plans.keep(planning.issued(undo.plan(
@@ -62,7 +62,7 @@ class UndoneTest(cloud.Case):
         self.assertNotEqual(self.former, self.homes())
 
     def test_what_was_carried_out(self):
-        found = made.carried(self.entries(), self.plan.id)
+        found = plans.carried(self.entries(), self.plan.id)
         self.assertEqual(
             [(move.volume, A, move.target) for move in self.plan.moves],
             [(each.volume, each.source, each.target)
@@ -70,7 +70,7 @@ class UndoneTest(cloud.Case):
         self.assertEqual({True}, {each.ended for each in found.moves})
         self.assertEqual(len(self.plan.moves), found.requested)
         self.assertLessEqual(found.ended_at, self.now)
-        self.assertEqual(made.Carried(0, (), 0.0), made.carried(
+        self.assertEqual(plans.Carried(0, (), 0.0), plans.carried(
             self.entries(), 'another'))
 
     def test_one_that_failed_was_not_moved_and_one_is_under_way(self):
@@ -81,7 +81,7 @@ class UndoneTest(cloud.Case):
             self.journal().write(
                 'outcome', volume=volume, result=result, reason='no',
                 source=A, target='b', seconds=1.0)
-        found = made.carried(self.entries(), 'x')
+        found = plans.carried(self.entries(), 'x')
         self.assertEqual([('g', True), ('h', False)], [
             (each.volume, each.ended) for each in found.moves])
         self.assertEqual(3, found.requested)
@@ -93,5 +93,5 @@ class UndoneTest(cloud.Case):
         self.journal().write('request', plan='later', size_gib=1.0, **facts)
         self.journal().write('outcome', result='success', reason='',
                              seconds=1.0, **facts)
-        found = made.carried(self.entries(), self.plan.id)
+        found = plans.carried(self.entries(), self.plan.id)
         self.assertIn(undo.Made(first.volume, A, first.target), found.moves)

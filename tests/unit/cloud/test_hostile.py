@@ -15,8 +15,10 @@ from hypothesis import strategies
 import testtools
 
 from serifos.balancer import join
+from serifos.balancer.observe import gaps
+from serifos.balancer.observe import hindrances
+from serifos.balancer.observe import in_flight
 from serifos.balancer.recovery import stuck
-from serifos.balancer.standing import obstacles
 from serifos.cloud import client as volumes
 from serifos import errors
 from serifos.facts import activity
@@ -155,8 +157,8 @@ class HostileTest(testtools.TestCase):
                                eligibility.Rules())
         for unread in inventory.unread:
             assert len(unread.sentence()) < 1500, unread
-        list(obstacles.gaps(inventory, told, cluster))
-        list(obstacles.hindrances(inventory, cluster, ('intel',), 2))
+        list(gaps(inventory, told, cluster))
+        list(hindrances(inventory, cluster, ('intel',), 2))
         for found in stuck.diagnoses(inventory, told, 1.8e9, {}, (), float):
             found.sentence(), found.plan()
         with tempfile.NamedTemporaryFile() as file:
@@ -204,7 +206,7 @@ class UnreadTest(testtools.TestCase):
                           B: (0.0, 'a volume there cannot be read')},
                          {p.name: (p.free_gib, p.space_unknown)
                           for p in cluster.pools})
-        self.assertEqual([], list(obstacles.in_flight(inventory)))
+        self.assertEqual([], list(in_flight(inventory)))
 
     @ddt.data({'migration_status': 5, 'size': 1},
               {'migration_status': 'migrating', 'size': None},
@@ -212,7 +214,7 @@ class UnreadTest(testtools.TestCase):
     def test_nothing_is_moved_beside_one_that_may_be_on_its_way(self, change):
         self.volumes[0].update(change)
         inventory, _ = self.look()
-        why, = obstacles.in_flight(inventory)
+        why, = in_flight(inventory)
         self.assertIn('u', why)
 
     def test_a_volume_that_is_listed_twice(self):

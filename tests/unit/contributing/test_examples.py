@@ -12,7 +12,7 @@ import ddt
 import fixtures
 import testtools
 
-from serifos.balancer import observer
+from serifos.balancer.observe import Observer
 from serifos.balancer import planning
 from serifos import errors
 from serifos.facts import activity
@@ -152,7 +152,7 @@ class SourceTest(cloud.Case):
             HEADER + f'{at - 60},60,u,50,16,1,1\n'
             f'{at},60,u,30,64,2000,4000\n{at},60,v,0,0,0,0\n'
             f'{at - 9999},60,w,50,16,1,1\n')
-        seen = observer.Observer(
+        seen = Observer(
             self.cinder, source, self.journal(), self.settings,
             lambda: self.now).observe()
         workloads = {volume.id: volume.workload

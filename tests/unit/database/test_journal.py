@@ -10,7 +10,7 @@ from hypothesis import settings
 from hypothesis import strategies
 import testtools
 
-from serifos.balancer.standing import of_plans
+from serifos.balancer import plans
 from serifos.database import connection
 from serifos.database.journal import Journal
 from serifos import errors
@@ -267,7 +267,7 @@ class LengthTest(Case):
         entries = journal.entries()
         self.assertLess(len(entries), 67)
         self.assertEqual({'good': 'anna'}, approvals(entries))
-        found, = of_plans.standings(
+        found, = plans.standings(
             [plans_behaviour.plan('good')], entries, self.now)
         self.assertEqual({'a': 'success', 'b': 'refused'}, {
             name: each.result for name, each in found.outcomes.items()})

@@ -9,7 +9,7 @@ from hypothesis import settings
 from hypothesis import strategies
 import testtools
 
-from serifos.balancer.standing import of_plans
+from serifos.balancer import plans
 from serifos.facts import journal
 from tests.unit.database import plans_behaviour
 
@@ -175,7 +175,7 @@ PLANS = [plans_behaviour.plan(name) for name in 'pq']
 def of_approved(entries):
     """What became of the moves of plans that are approved."""
     return [(each.plan.id, each.approved_by, each.outcomes) for each
-            in of_plans.standings(PLANS, entries, plans_behaviour.NOW)
+            in plans.standings(PLANS, entries, plans_behaviour.NOW)
             if each.approved_by]
 
 

@@ -6,7 +6,6 @@ import itertools
 
 import testtools
 
-from serifos.balancer import outlook
 from serifos.balancer import planning
 from serifos.facts.cluster import Cluster
 from serifos.facts import refusals
@@ -26,7 +25,7 @@ SNAPSHOT = refusals.Reason('a snapshot holds it', 'snapshots')
 
 def seen(pools, volumes, limits=Limits()):
     cluster = Cluster(tuple(pools), tuple(volumes))
-    return outlook.outlook(
+    return planning.outlook(
         clusters.planned(relieve, cluster, limits),
         planning.state(cluster, limits, clusters.MODELS), clusters.MODELS)
 
@@ -81,7 +80,7 @@ class HeadlineTest(testtools.TestCase):
         wide = dataclasses.replace(clusters.MODELS['flat'],
                                    quality={'interval': (-0.6, 0.6)})
         cluster = Cluster(POOLS, HOT)
-        found = outlook.outlook(
+        found = planning.outlook(
             clusters.planned(relieve, cluster, Limits()), planning.state(
                 cluster, Limits(), {'flat': wide}), {'flat': wide})
         self.assertIn(
@@ -123,7 +122,7 @@ class WarningsTest(testtools.TestCase):
         narrow = dataclasses.replace(clusters.MODELS['flat'], range={
             **clusters.WIDE, 'block_kib': (4, 32)})
         cluster = Cluster(POOLS, HOT)
-        found = _words(plan_text.text(outlook.outlook(
+        found = _words(plan_text.text(planning.outlook(
             clusters.planned(relieve, cluster, Limits()), planning.state(
                 cluster, Limits(), {'flat': narrow}), {'flat': narrow}),
             0.0, 900.0))

@@ -18,7 +18,7 @@ from cinder import objects
 from cinder import policy
 from cinder.volume import api
 
-from serifos.balancer.moving import changes
+from serifos.balancer import changes
 from serifos.facts.inventory import Record
 from tests.fakes import migrations
 

@@ -6,7 +6,7 @@ from unittest import mock
 
 import ddt
 
-from serifos.balancer.moving import changes
+from serifos.balancer import changes
 from serifos.balancer.recovery import recover
 from serifos import errors
 from serifos.facts import journal

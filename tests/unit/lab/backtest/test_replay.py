@@ -75,7 +75,8 @@ class ReplayTest(case.DirectoryCase):
 
     def test_a_copy_of_hours_is_waited_for(self):
         of = history(np.outer([HOT, COLD] * 5, np.ones(DAY)), 500.0)
-        with self.assertNoLogs('serifos.balancer.moving', 'WARNING'):
+        with self.assertNoLogs('serifos.balancer.move', 'WARNING'), (
+                self.assertNoLogs('serifos.balancer.batch', 'WARNING')):
             found, = self.scores(of, 'relieve', options=[
                 'copy_rate=50', 'horizon=0', 'max_moves=1'])
         self.assertTrue(found.moves)

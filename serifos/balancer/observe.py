@@ -1,47 +1,54 @@
 # SPDX-License-Identifier: Apache-2.0
 """One observation of the cloud: Cinder's inventory, activity and models.
 
-It is written to ``cluster.json``; each migration under way is diagnosed.
+It is written to ``cluster.json``; each migration under way is diagnosed, and
+what hinders moves is named.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Collection
+from collections.abc import Iterator
 from collections.abc import Mapping
 import dataclasses
 import functools
 
 from oslo_log import log
 
-from serifos.balancer.achieved.pools import Achieved
-from serifos.balancer.achieved.pools import drifted
 from serifos.balancer import join
 from serifos.balancer import planning
+from serifos.balancer import recorder
+from serifos.balancer.recorder import Achieved
+from serifos.balancer.recorder import drifted
 from serifos.balancer.recorder import Recorder
-from serifos.balancer.recovery import diagnosing
+from serifos.balancer.recovery.diagnoser import Diagnoser
 from serifos.balancer.recovery.diagnosis import Diagnosis
 from serifos.balancer.recovery import recover
 from serifos.balancer.settings import BalancerSettings
-from serifos.balancer import space
-from serifos.balancer.standing import obstacles
 from serifos import errors
 from serifos.facts import activity
 from serifos.facts import clock_skew
+from serifos.facts import cluster
 from serifos.facts.cluster import Cluster
+from serifos.facts import fields
 from serifos.facts.inventory import Cloud
 from serifos.facts.inventory import Inventory
 from serifos.facts.journal import back_offs
 from serifos.facts.journal import Journal
 from serifos.facts.journal import last_moves
+from serifos.facts import names
 from serifos.facts import pool_errors
 from serifos.facts.servers import Compute
 from serifos.facts.servers import NOT_CONFIGURED
 from serifos.facts.servers import Servers
+from serifos.facts import settings
 from serifos.facts.telemetry import Telemetry
 from serifos.facts import throttling
 from serifos.files import documents
 from serifos.files import model_files
 from serifos.model.model import Model
+from serifos.plan import eligibility
 from serifos.plan import text
 
 LOG = log.getLogger(__name__)
@@ -74,8 +81,8 @@ class Observation:
         """
         return [*(found.sentence() for found in self.diagnoses
                   if found.over and not found.halves),
-                *obstacles.hindrances(self.inventory, self.cluster,
-                                      self.models, least, self.over)]
+                *hindrances(self.inventory, self.cluster, self.models,
+                            least, self.over)]
 
     @property
     def over(self) -> frozenset[str]:
@@ -108,7 +115,7 @@ class Observer:
     nova: Compute = NOT_CONFIGURED
     qemu_us: Callable[[float], Mapping[str, float]] = lambda _: {}
     recorder: Recorder | None = None
-    growth: space.Growth | None = None
+    growth: recorder.Growth | None = None
     achieved: Achieved | None = None
 
     def as_follower(self) -> Observer:
@@ -124,8 +131,8 @@ class Observer:
                 achieved, writes=achieved.is_ours))
 
     @property
-    def diagnoser(self) -> diagnosing.Diagnoser:
-        return diagnosing.Diagnoser(
+    def diagnoser(self) -> Diagnoser:
+        return Diagnoser(
             self.cinder, self.telemetry, self.journal, self.nova,
             self.settings.window_s, self.settings.timeouts)
 
@@ -160,7 +167,7 @@ class Observer:
         cluster = drifted(cluster, hours, observed.at)
         if self.growth is not None:
             cluster = self.growth.told(cluster, entries, observed.at)
-            space.warn(cluster, settings.limits)
+            recorder.warn(cluster, settings.limits)
         models = planning.models(cluster, settings.models_dir,
                                  functools.partial(LOG.warning, '%s'),
                                  settings.limits.hot_by)
@@ -180,7 +187,7 @@ class Observer:
                  'without telemetry.', len(cluster.pools),
                  len(cluster.volumes), active, sum(
                      volume.workload is None for volume in cluster.volumes))
-        for gap in obstacles.gaps(inventory, observed, cluster):
+        for gap in gaps(inventory, observed, cluster):
             LOG.warning('%s', gap)
         if self.achieved is not None:
             self.achieved.note(cluster, checks, entries, observed.at)
@@ -254,3 +261,76 @@ class Observer:
                     f'Volume {volume} has no copy with data of its own; run '
                     'recover without --keep-copy.')
         return found
+
+
+def hindrances(inventory: Inventory, found: cluster.Cluster,
+               models: Collection[str], least: int,
+               over: Collection[str] = ()) -> Iterator[str]:
+    """Why nothing may be moved now, a sentence each.
+
+    :param models: the names of the usable ones
+    :param least: pools that have to be seen, with a model
+    :param over: volumes whose migrations nobody goes on with
+    """
+    yield from in_flight(inventory, over)
+    homes = {volume.pool for volume in found.volumes}
+    for pool in found.pools:
+        service = inventory.service_of(pool.name)
+        if pool.state == 'down' and pool.name in homes and (
+                service is None or service.enabled):
+            yield f'Pool {pool.name} is down.'
+    lively = [pool for pool in found.pools
+              if pool.state == 'up' and pool.model in models]
+    if len(lively) < least:
+        touched = sum(pool.state == cluster.TOUCHED for pool in found.pools)
+        yield (f'{len(lively)} of {len(found.pools)} pools are up, seen by '
+               'telemetry and have a model'
+               + f', {touched} are {cluster.TOUCHED}' * bool(touched)
+               + f'; moves need {least}.')
+
+
+def in_flight(inventory: Inventory,
+              over: Collection[str] = ()) -> Iterator[str]:
+    """The migrations under way, ours or others', a sentence each.
+
+    A volume that cannot be read may be migrating.
+
+    :param over: volumes whose migrations nobody goes on with
+    """
+    for unread in inventory.unread:
+        if unread.migration_status not in eligibility.AT_REST:
+            yield unread.sentence()
+    for record in inventory.records:
+        if record.id in over or eligibility.leftover_of(record) in over:
+            continue
+        if eligibility.migrating(record) and not eligibility.hidden(record):
+            yield (f'Volume {record.id} on {record.pool} is being migrated '
+                   f'({record.migration_status}).')
+        elif (source := eligibility.leftover_of(record)) is not None:
+            yield (f'The old copy of volume {source} on {record.pool} is '
+                   f'{record.status}.')
+
+
+def gaps(inventory: Inventory, observed: activity.Observed,
+         found: cluster.Cluster) -> Iterator[str]:
+    """What is unknown and therefore left out of a plan, a sentence each."""
+    named = {stats.name: stats.model for stats in inventory.pools}
+    for unread in inventory.unread:
+        yield unread.sentence()
+    yield from settings.faults(inventory)
+    for pool in found.pools:
+        if pool.state == cluster.UNSEEN:
+            yield (f'Pool {pool.name} is left out: '
+                   f'{observed.problems[pool.name]}')
+        elif pool.name in observed.problems:
+            yield f'Pool {pool.name}: {observed.problems[pool.name]}'
+        elif pool.state != 'up':
+            yield f'Pool {pool.name} is left out: it is {pool.state}.'
+        elif pool.model is None and named.get(pool.name):
+            model = named[pool.name]
+            yield (f'Pool {pool.name} is left out: it names a model '
+                   f'{fields.shown(model)}, a name that '
+                   f'{names.model_fault(model)}.')
+        elif pool.model is None:
+            yield (f'Pool {pool.name} is left out: it names no model; set '
+                   'serifos_model in its extra_capabilities.')

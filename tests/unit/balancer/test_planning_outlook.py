@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 import testtools
 
-from serifos.balancer import outlook
 from serifos.balancer import planning
 from serifos.facts.cluster import Cluster
 from serifos.plan import bfd
@@ -19,7 +18,7 @@ class ExpectedTest(testtools.TestCase):
             (volume('u', 'a', 64), volume('v', 'a', 64), volume('w', 'b', 2)))
         plan = clusters.planned(bfd, cluster, Limits())
         move, = plan.moves
-        found = outlook.outlook(plan, planning.state(
+        found = planning.outlook(plan, planning.state(
             cluster, Limits(), clusters.MODELS), clusters.MODELS)
         seen = {each.pool.name: each for each in found.pools}
         flat, odd = clusters.MODELS['flat'], clusters.MODELS['odd']
@@ -42,7 +41,7 @@ class ExpectedTest(testtools.TestCase):
         cluster = Cluster(
             (pool('a', device='sda'), pool('b', device='sda')),
             (volume('u', 'a'), volume('v', 'b')))
-        found = outlook.expected(planning.state(
+        found = planning.expected(planning.state(
             cluster, Limits(), clusters.MODELS), clusters.MODELS)
         flat = clusters.MODELS['flat']
         self.assertEqual(flat.interval(flat.load(

@@ -5,7 +5,7 @@ import random
 
 import ddt
 
-from serifos.balancer.moving import batch
+from serifos.balancer import batch
 from serifos.balancer.pace import Pace
 from serifos.facts.cluster import Cluster
 from serifos.facts.cluster import Pool

@@ -7,8 +7,8 @@ import ddt
 import testtools
 
 from serifos.balancer import pace
-from serifos.balancer.standing import of_plans
-from serifos.balancer.standing.status import Status
+from serifos.balancer import plans
+from serifos.balancer.status import Status
 from serifos.facts.journal import Entry
 from serifos.facts import times
 from tests.fakes import settings
@@ -105,7 +105,7 @@ class StandingsTest(testtools.TestCase):
 
     def states(self, plans, *entries):
         return {each.plan.id: (each.state, each.made)
-                for each in of_plans.standings(plans, entries, NOW)}
+                for each in plans.standings(plans, entries, NOW)}
 
     def test_what_became_of_plans(self):
         plans = [plan('expired', NOW - 2 * DAY), plan('old', NOW - 100),
@@ -121,7 +121,7 @@ class StandingsTest(testtools.TestCase):
                 outcome(30, 'error', 'x')))
 
     def test_the_newest_is_the_first(self):
-        found = of_plans.standings(
+        found = plans.standings(
             [plan('a', NOW - 9), plan('b', NOW - 2)], (), NOW)
         self.assertEqual(['b', 'a'], [each.plan.id for each in found])
 

@@ -3,8 +3,8 @@
 
 import dataclasses
 
-from serifos.balancer.moving import batch
-from serifos.balancer.moving import remaining
+from serifos.balancer import batch
+from serifos.balancer import plans
 from serifos.facts.cluster import Cluster
 from serifos.facts.cluster import Pool
 from serifos.facts.cluster import Volume
@@ -82,7 +82,7 @@ class RemainingTest(cloud.Case):
                 for name, its in names.items()))
 
     def left(self, cluster):
-        found, left = remaining.remaining(self.MOVES, cluster, Limits())
+        found, left = plans.left_of(self.MOVES, cluster, Limits())
         return [move.volume for move in found], dict(left)
 
     def test_nothing_changed(self):

@@ -4,8 +4,8 @@
 import ddt
 import testtools
 
-from serifos.balancer.achieved import moves as followed
-from serifos.balancer.achieved.pools import Achieved
+from serifos.balancer import achieved_moves as followed
+from serifos.balancer.recorder import Achieved
 from serifos.database import connection
 from serifos.database.pool_errors import PoolErrors
 from serifos.facts.journal import Entry

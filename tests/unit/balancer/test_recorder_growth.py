@@ -6,7 +6,7 @@ import sqlite3
 
 import ddt
 
-from serifos.balancer import space
+from serifos.balancer import recorder
 from serifos.database import connection
 from serifos.database import homes
 from serifos.database.space import SLOT_S
@@ -43,7 +43,7 @@ class GrowthTest(cloud.Case):
 
     @property
     def balancer(self):
-        return self.made(growth=space.Growth(
+        return self.made(growth=recorder.Growth(
             Space(self.database, 20 * DAY),
             homes.Homes(self.database, 20 * DAY), 10 * DAY))
 

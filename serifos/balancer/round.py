@@ -14,20 +14,21 @@ import functools
 
 from oslo_log import log
 
-from serifos.balancer.achieved import moves as followed
-from serifos.balancer import approved
+from serifos.balancer import achieved_moves as followed
+from serifos.balancer import batch
 from serifos.balancer import decide
 from serifos.balancer import join
-from serifos.balancer.moving import act
-from serifos.balancer.moving import batch
-from serifos.balancer.moving import carrying
-from serifos.balancer import observer
+from serifos.balancer.move import Executor
+from serifos.balancer.observe import Observation
+from serifos.balancer.observe import Observer
 from serifos.balancer.pace import at_learnt_rates
 from serifos.balancer import planning
+from serifos.balancer import plans
 from serifos.balancer.plans import Plans
 from serifos.balancer.recovery import automatic
 from serifos.balancer.recovery.diagnosis import QUIET_S
-from serifos.balancer import requests
+from serifos.balancer.requests import no_proof
+from serifos.balancer.requests import Requests
 from serifos import errors
 from serifos.facts.history import History
 from serifos.facts.journal import Journal
@@ -55,7 +56,7 @@ class Decision:
         observation counts
     """
 
-    seen: observer.Observation
+    seen: Observation
     recent: Recent | None
     plan: Plan | None = None
     basis: decide.Basis | None = None
@@ -70,26 +71,26 @@ class Balancer:
         planned for
     """
 
-    observer: observer.Observer
-    carrier: carrying.Carrier
+    observer: Observer
+    carrier: batch.Carrier
     plans: Plans
     history: History | None = None
 
     @classmethod
-    def of(cls, its: observer.Observer, plans: Plans,
+    def of(cls, observer: Observer, plans: Plans,
            pause: Callable[[float], bool],
-           prove: Callable[[], None] = requests.nothing,
+           prove: Callable[[], None] = no_proof,
            history: History | None = None) -> Balancer:
         """A balancer that carries out what its observer's settings allow.
 
         :param pause: waits for so many seconds; True where it is to stop
         :param prove: raises where this balancer may not change anything
         """
-        settings = its.settings
-        return cls(its, carrying.Carrier(act.Executor(
-            requests.Requests(its.cinder, prove), its.nova, its.journal,
-            settings.timeouts, settings.rules, its.clock, pause),
-            settings, its.refresh), plans, history)
+        settings = observer.settings
+        return cls(observer, batch.Carrier(Executor(
+            Requests(observer.cinder, prove), observer.nova, observer.journal,
+            settings.timeouts, settings.rules, observer.clock, pause),
+            settings, observer.refresh), plans, history)
 
     def as_leader(self, journal: Journal,
                   prove: Callable[[], None]) -> Balancer:
@@ -150,7 +151,7 @@ class Balancer:
         if plan.moves:
             kept = self.plans.keep(plan, clock(), _warn)
             LOG.info('The plan is %s.', kept.id)
-        due = approved.due(
+        due = plans.due(
             settings, self.plans, kept, self.carrier.entries(), clock(),
             basis.cluster) if settings.approved_only else (
             dataclasses.replace(plan, id=kept.id) if settings.auto
@@ -160,13 +161,13 @@ class Balancer:
             self.carrier.carry_out(batch.chosen(
                 due.moves, settings.batch, basis.cluster,
                 lambda gib: settings.pace.exceeded(gib, entries, now),
-                approved.any_time if settings.approved_only
+                plans.any_time if settings.approved_only
                 else basis.too_early),
                 due.id, decision.seen.over, settings.pace,
                 batch.devices_of(basis.cluster),
                 affinity.bundles(basis.cluster),
-                approved.barred(due) if settings.approved_only
-                else approved.never)
+                plans.barred(due) if settings.approved_only
+                else plans.never)
             self.observer.observe()
         return kept
 
@@ -181,7 +182,7 @@ class Balancer:
                          followed.said(facts))
                 self.observer.journal.write('achieved', **facts)
 
-    def _recover_forgotten(self, seen: observer.Observation) -> bool:
+    def _recover_forgotten(self, seen: Observation) -> bool:
         """Recovers what needs no person; whether anything was begun."""
         entries, settings = self.carrier.entries(), self.observer.settings
         if not settings.auto_recover or paused(entries):
@@ -200,7 +201,7 @@ class Balancer:
                 LOG.error('%s', exc)
         return bool(ready)
 
-    def slots(self, seen: observer.Observation) -> Slots | None:
+    def slots(self, seen: Observation) -> Slots | None:
         """What volumes did over days; None where the present is planned for.
 
         :raises SerifosError: where the history cannot be read

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies
 import testtools
 
-from serifos.balancer.moving import changes
+from serifos.balancer import changes
 from serifos.cloud import refused
 from serifos.facts.inventory import Record
 from serifos.facts import journal
