@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What moves achieved: the predictions of each, and the hours after it.
+"""Results of moves: predicted latencies, and those of the hours after.
 
 Of both pools the mean latency that their tenants saw in the three whole hours
 after the migration, or as many as there were until another migration touched
-the same pool. Where no such hour was seen of the target, nothing is told.
+the same pool. Without such an hour of the target, nothing is reported.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ HOURS = 3
 
 
 def predicted(move: Move) -> dict[str, float | None]:
-    """The facts of a request that tell what its plan predicted."""
+    """The facts of a request: the latencies that its plan predicted."""
     return {f'predicted_{end}_us': us and round(us, 1) for end, us in (
         ('source', move.source_after_us), ('target', move.target_after_us))}
 
@@ -50,7 +50,7 @@ class _Ended:
 
 
 def due(entries: Sequence[journal.Entry], now: float) -> list[_Ended]:
-    """The moves of which it is time to tell, and was not told yet.
+    """The moves whose results are due and not in the journal yet.
 
     :param entries: of the journal
     :param now: seconds of the epoch
@@ -99,8 +99,8 @@ def achieved(ended: Sequence[_Ended],
                    for end, its in seen.items()}}
 
 
-def said(facts: Mapping[str, Any]) -> str:
-    """What a move achieved, as a clause."""
+def clause(facts: Mapping[str, Any]) -> str:
+    """The result of a move, as a clause."""
     parts = []
     for end in ('target', 'source'):
         seen, foretold = (fields.finite(facts.get(name)) for name in (

@@ -83,7 +83,8 @@ def chosen(moves: Iterable[Move], most: int, cluster: Cluster,
 
     The first ones; where there are more than 20 pools, of each device. Those
     that count on one that is put off are put off with it. Volumes that move
-    together count each; where they are more than the limit, they move alone.
+    together count each; where they are more than the limit, they move without
+    others.
 
     :param most: volumes in all, or from and to each device
     :param exceeded: GiB → why so many may not be moved now, or None
@@ -193,10 +194,10 @@ class Batch:
                     under_way.append(found)
                 else:
                     over(found, move.volume, move.source)
-            said: Mapping[str, str] = {}
+            given_up: Mapping[str, str] = {}
             if self.executor.clock() - refreshed >= self.refresh_s:
-                refreshed, said = self.executor.clock(), self.refresh()
-            if not self._look(under_way, said, over) and under_way and (
+                refreshed, given_up = self.executor.clock(), self.refresh()
+            if not self._look(under_way, given_up, over) and under_way and (
                     self.executor.pause(self.executor.timeouts.poll_s)):
                 return outcomes + [Outcome(
                     'waiting', 'interrupted before it was over')
@@ -246,12 +247,15 @@ class Batch:
         LOG.warning('Volume %s stays: %s', move.volume, why)
         return Outcome('hindered', why)
 
-    def _look(self, under_way: list[Request], said: Mapping[str, str],
+    def _look(self, under_way: list[Request], given_up: Mapping[str, str],
               over: Callable[[Outcome, str, str], None]) -> bool:
-        """Takes those that are over off the list; whether there were any."""
+        """Takes those that are over off the list; whether there were any.
+
+        :param given_up: volume → a sentence, where nobody goes on with it
+        """
         found = [(request, self.executor.closer.close(
-            request.asked, Outcome('timeout', said[request.volume]),
-            request.copied_s) if request.volume in said
+            request.asked, Outcome('timeout', given_up[request.volume]),
+            request.copied_s) if request.volume in given_up
             else self.executor.look(request)) for request in under_way]
         for request, outcome in found:
             if outcome is not None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Changes of a volume that Cinder undoes when it ends a migration.
+"""Changes of a volume that Cinder reverts at the end of a migration.
 
 Cinder then exchanges the records of the volume and of its copy, which has
 what the volume had when the migration was requested, and deletes the latter:
@@ -38,7 +38,7 @@ _CINDERS = ('attached_mode', 'readonly')
 _MOST_CHARACTERS = 50_000
 """Of changes in an entry of the journal, a column of 64 KiB."""
 
-_MOST_SAID = 5
+_MOST_SHOWN = 5
 
 RESTORED = 'restored'
 """The result of a recovery in which a person had changes made again."""
@@ -76,12 +76,12 @@ def held(record: Record) -> dict[str, Any]:
         **{SERVER + server: True for server in record.attachments}}
 
 
-def read(said: object) -> Changes:
+def read(written: object) -> Changes:
     """The changes of an entry of the journal, as far as they are some."""
-    return {field: pair for field, pair in said.items()
+    return {field: pair for field, pair in written.items()
             if isinstance(pair, list) and len(pair) == 2 and all(
                 _fits(field, value) for value in pair)} if isinstance(
-                    said, dict) else {}
+                    written, dict) else {}
 
 
 def since(before: Mapping[str, Any], now: Mapping[str, Any]) -> Changes:
@@ -123,9 +123,9 @@ def undone(found: Changes, now: Mapping[str, Any]) -> Changes:
 
 def words(found: Changes) -> str:
     """The changes, before and after, as a clause."""
-    said = [_words(field, *pair) for field, pair in found.items()]
-    more = len(said) - _MOST_SAID
-    return ', '.join(said[:_MOST_SAID]) + f' and {more} more' * (more > 0)
+    each = [_words(field, *pair) for field, pair in found.items()]
+    more = len(each) - _MOST_SHOWN
+    return ', '.join(each[:_MOST_SHOWN]) + f' and {more} more' * (more > 0)
 
 
 def labels(found: Changes) -> tuple[dict[str, str], dict[str, str | None]]:

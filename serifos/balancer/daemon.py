@@ -63,7 +63,7 @@ class Daemon:
         self._make, self._reader = make, reader
         self._lock_url, self._count = lock_url, count
         self._stop = threading.Event()
-        self._said: dict[str, float] = {}
+        self._logged_at: dict[str, float] = {}
         self._threads: list[threading.Thread] = []
         self._recent = Recent()
 
@@ -153,10 +153,11 @@ class Daemon:
     def _error(self, sentence: str) -> None:
         """Logs an error, unless it did so within the minute."""
         now = time.monotonic()
-        self._said = {said: at for said, at in self._said.items()
-                      if now - at < _AGAIN_S}
-        if sentence not in self._said:
-            self._said[sentence] = now
+        self._logged_at = {
+            each: at for each, at in self._logged_at.items()
+            if now - at < _AGAIN_S}
+        if sentence not in self._logged_at:
+            self._logged_at[sentence] = now
             LOG.error('%s', sentence)
 
 

@@ -33,9 +33,9 @@ from serifos.plan.limits import Limits
 from serifos.plan.plan import Move
 from serifos.plan.plan import Plan
 from serifos.plan.problem import Problem
-from serifos.plan import recent as recents
 from serifos.plan.recent import filled
 from serifos.plan.recent import Recent
+from serifos.plan.recent import Round
 from serifos.plan.slots import Slots
 
 
@@ -45,9 +45,9 @@ READ_AT_ONCE = 1 << 26
 REACHES, REACHES_BUSY = 0.9, 0.25
 """How far back a history has to reach, as a part of what is planned by.
 
-Until then the present tells more than the few hours of a night or a morning.
-Where pools are compared by how busy they are, some hours tell more: what is
-outstanding at present is no rate.
+Until then the present is a better guide than a few hours of a night or a
+morning. Where pools are compared by how busy they are, some hours are better:
+what is outstanding at present is no rate.
 """
 
 REDUCED_AT_ONCE = 1 << 20
@@ -124,7 +124,7 @@ def smoothed(settings: BalancerSettings, seen: Observation,
         newest, limits, seen.models, slots))
     basis = Basis.of(settings, planning.measured(
         cluster, limits, seen.models, seen.hours), limits, seen.models, slots)
-    recent = recent.after(recents.Round(
+    recent = recent.after(Round(
         now, seen.cluster, hot, violated(basis)))
     return dataclasses.replace(
         basis, limits=dataclasses.replace(limits, held=recent.hot),

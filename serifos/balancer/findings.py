@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What stands in the way of placing and moving, and how to mend it.
+"""Checks of what keeps volumes from being placed or moved, with remedies.
 
 Each check takes facts and yields findings; none means that all is well. They
 are what ``serifos-status upgrade check`` prints.
@@ -47,7 +47,7 @@ class Level(enum.IntEnum):
 
 
 class Finding(NamedTuple):
-    """:param text: a sentence or two: what is wrong, and how to mend it"""
+    """:param text: a sentence or two: what is wrong, and how to fix it"""
 
     level: Level
     text: str
@@ -64,7 +64,7 @@ def warning(text: str) -> Finding:
 
 
 def failure(text: str) -> Finding:
-    """Serifos cannot place or move volumes until this is mended."""
+    """Serifos cannot place or move volumes until this is fixed."""
     return Finding(Level.FAILURE, text)
 
 
@@ -83,7 +83,7 @@ def models(inventory: Inventory, used: Mapping[str, str],
            broken: Mapping[str, str]) -> Iterator[Finding]:
     """Whether each pool has a model that can be used.
 
-    :param used: as :func:`models_of` tells
+    :param used: of :func:`models_of`
     :param usable: those that can be read, by name
     :param broken: why others cannot, a sentence each
     """
@@ -116,11 +116,11 @@ def models(inventory: Inventory, used: Mapping[str, str],
 
 
 FAR = 1 + verdict.FAIR * P90_OF_MAE
-"""The factor beyond which a 99th percentile tells no hot pool, 1.5."""
+"""The factor beyond which a 99th percentile identifies no hot pool, 1.5."""
 
 
 def tails(usable: Mapping[str, Model], figure: str) -> Iterator[Finding]:
-    """Whether models of a 99th percentile can tell a hot pool.
+    """Whether models of a 99th percentile can identify a hot pool.
 
     :param figure: of a run, such as write_p99_us
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The cluster joined from Cinder's inventory and telemetry."""
+"""Join Cinder's inventory and telemetry to a cluster."""
 
 from __future__ import annotations
 
@@ -124,14 +124,14 @@ def _pool(name: str, stats: PoolStats | None,
     if stats is None:
         return Pool(name, zone=zone, state=state,
                     backend_name=names.pool_name(name) or None)
-    said = settings.PoolSettings.of(stats)
+    set_by_pool = settings.PoolSettings.of(stats)
     return Pool(
         name, model=model_of(stats, known),
         total_gib=stats.total_gib, free_gib=_free(stats, taken_gib),
         used_gib=_used(stats, taken_gib), zone=zone,
         backend_name=stats.backend_name, state=state,
-        device=stats.device, balance=said.balance, max_fill=said.max_fill,
-        hot_ratio=said.hot_ratio,
+        device=stats.device, balance=set_by_pool.balance,
+        max_fill=set_by_pool.max_fill, hot_ratio=set_by_pool.hot_ratio,
         space_unknown='a volume there cannot be read' if math.isinf(taken_gib)
         else 'Cinder reports it as unknown' if stats.capabilities.get(
             'free_capacity_gb') == 'unknown' else None,
@@ -193,9 +193,9 @@ def _volume(record: Record, inventory: Inventory,
             rules: eligibility.Rules, copied: bool,
             now: float) -> Volume:
     kind = inventory.type_by_name.get(record.volume_type or '')
-    said = settings.TypeSettings() if kind is None else (
+    by_type = settings.TypeSettings() if kind is None else (
         settings.TypeSettings.of(kind))
-    rules = dataclasses.replace(rules, kind=said)
+    rules = dataclasses.replace(rules, kind=by_type)
     home = stats.get(record.pool or '')
     seen = observed.volumes.get(record.id)
     why = eligibility.why_not(record, rules, now) or (
@@ -208,7 +208,7 @@ def _volume(record: Record, inventory: Inventory,
         required_backend_name=(home.backend_name if home
                                else names.pool_name(record.pool or '')
                                or None),
-        max_latency_us=said.slo_us, min_gain=said.min_gain,
+        max_latency_us=by_type.slo_us, min_gain=by_type.min_gain,
         movable=why or True,
         workload=seen and seen.mean, attached=record.status == 'in-use',
         name=_short(record.name), project_id=record.project_id,

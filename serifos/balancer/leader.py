@@ -118,7 +118,7 @@ class Lead:
     def take(self) -> bool:
         """Takes the lead, or proves it; True where this balancer leads.
 
-        :raises SerifosError: where the lock or the journal cannot be had
+        :raises SerifosError: where the lock or the journal cannot be reached
         """
         if self._journal is not None:
             try:
@@ -242,12 +242,12 @@ class Lead:
                 coordinator.stop()
 
     def _sentence(self, exc: Exception) -> errors.SerifosError:
-        said, scheme = str(exc).rstrip('.'), self._parts.scheme
+        text, scheme = str(exc).rstrip('.'), self._parts.scheme
         if self._parts.password:
-            said = said.replace(self._parts.password, errors.MASK)
+            text = text.replace(self._parts.password, errors.MASK)
         if isinstance(exc, (ImportError, RuntimeError)) and scheme in _EXTRAS:
-            said = (f'{said}; if that is missing, install it with pip '
+            text = (f'{text}; if that is missing, install it with pip '
                     f'install serifos[{_EXTRAS[scheme]}]')
         return errors.CloudError(
             f'Cannot acquire the balancer lock from {self._url}: '
-            f'{said or type(exc).__name__}; look at [balancer] lock_url.')
+            f'{text or type(exc).__name__}; look at [balancer] lock_url.')

@@ -2,7 +2,7 @@
 """Metrics of the cloud and of the balancer, for Prometheus.
 
 They are read from what the balancer writes: its observation, its models and
-its journal. So they are the same whoever tells them, and there is nothing to
+its journal. So they are the same whoever reports them, and there is nothing to
 lose at a restart.
 """
 

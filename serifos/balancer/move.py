@@ -16,7 +16,7 @@ from typing import Any
 
 from oslo_log import log
 
-from serifos.balancer import achieved_moves as followed
+from serifos.balancer import achieved_moves
 from serifos.balancer import changes
 from serifos.balancer import outcome
 from serifos.balancer.outcome import Outcome
@@ -123,7 +123,7 @@ class Executor:
             'request', volume=move.volume, source=move.source,
             target=move.target, plan=plan_id, size_gib=move.size_gib,
             seen=outcome.seen(record), estimated_s=move.copy_s,
-            **followed.predicted(move))
+            **achieved_moves.predicted(move))
         LOG.info('Migrating volume %s, %g GiB, from %s to %s: %s.',
                  move.volume, move.size_gib, move.source, move.target,
                  move.reason)
@@ -295,7 +295,7 @@ _DAY_S = 86400.0
 
 @dataclasses.dataclass(frozen=True)
 class Closer:
-    """Writes outcomes, and for how long volumes are left alone after them.
+    """Writes outcomes, and for how long volumes are not moved after them.
 
     :param clock: seconds of the epoch
     """
@@ -340,7 +340,7 @@ class Closer:
     def _copies(self, volume: str, outcome: Outcome) -> dict[str, Any]:
         """The copies of a migration that is given up, where these are known.
 
-        A later recovery tells by them whether it is this one's.
+        A later recovery finds out by them whether it is this one's.
         """
         if outcome.result == 'timeout':
             with contextlib.suppress(errors.CloudError):

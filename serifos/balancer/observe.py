@@ -102,9 +102,9 @@ class Observer:
     :param qemu_us: window, s → latencies as QEMU sees them, by the serial
         number of the disk
     :param recorder: what keeps the history; None where it is read elsewhere
-    :param growth: what tells how fast pools fill; None where nobody asks
-    :param achieved: what holds predictions against what pools show; None
-        where nobody asks
+    :param growth: how fast pools fill; None where nobody asks
+    :param achieved: errors of predictions of the last hours; None where
+        nobody asks
     """
 
     cinder: Cloud
@@ -166,7 +166,7 @@ class Observer:
             observed.at)
         cluster = drifted(cluster, hours, observed.at)
         if self.growth is not None:
-            cluster = self.growth.told(cluster, entries, observed.at)
+            cluster = self.growth.added(cluster, entries, observed.at)
             recorder.warn(cluster, settings.limits)
         models = planning.models(cluster, settings.models_dir,
                                  functools.partial(LOG.warning, '%s'),

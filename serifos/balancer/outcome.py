@@ -158,7 +158,7 @@ def over(asked: journal.Entry, record: Record, sure: bool, waited_s: float,
 def blamed(found: Outcome, state: str | None, doings: Doings) -> Outcome:
     """An error as a refusal of the volume, where Nova refused to copy it.
 
-    Cinder says ``error`` alone where Nova refused it after Cinder's 202. Nova
+    Cinder says only ``error`` where Nova refused it after Cinder's 202. Nova
     records ``swap_volume`` of a copy that it does not refuse, and another
     action for which it refused one, which may have ended since.
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How fast and when volumes are moved: learnt rate, windows, GiB a day."""
+"""The pace of migrations: time windows, GiB a day, measured rates."""
 
 from __future__ import annotations
 

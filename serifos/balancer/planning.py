@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From an observation to a plan: models, planners, ids."""
+"""Make plans of an observation: models, corrections, planners."""
 
 from __future__ import annotations
 
@@ -86,13 +86,13 @@ def hot_by(limits: Limits, slots: Slots | None) -> str:
     """What pools are compared by.
 
     :param slots: what volumes did; None for the present, in which no pool is
-        told to be busy
+        reported as busy
     """
     return BUSY if slots is not None and slots.busy else limits.hot_by
 
 
-def tell_strays(cluster: Cluster, say: Callable[[str], None]) -> None:
-    """Says which volumes are in pools that the cluster does not list."""
+def warn_of_strays(cluster: Cluster, say: Callable[[str], None]) -> None:
+    """Reports the volumes that are in pools that the cluster does not list."""
     listed = {pool.name for pool in cluster.pools}
     strays = [each for each in cluster.volumes if each.pool not in listed]
     if len(strays) == 1:
@@ -182,7 +182,7 @@ def measured(cluster: Cluster, limits: Limits,
     """The cluster, in which predictions are corrected by what is measured.
 
     The level of a pool is what its tenants see, as far as that is surer than
-    its model, which tells the change; all of it where the pool does not fit
+    its model, which predicts the change; all of it where the pool does not fit
     its model. What a volume with an SLO sees is what it measures. Nothing
     is corrected where the models are trusted, nor on a device that is copied
     to or from: it shows more than its tenants make. Of a pool of fewer than

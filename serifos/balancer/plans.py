@@ -90,7 +90,7 @@ def find(stored: Plans, named: str) -> Plan:
 
 
 def any_time(move: Move) -> None:
-    """Why a move waits for later rounds: never, since a person said so."""
+    """Why a move waits for later rounds: never, as a person approved it."""
 
 
 def never(entries: Sequence[journal.Entry], now: float) -> None:

@@ -40,7 +40,7 @@ class Recorder:
     In whole minutes, a little behind the present, so that all hosts have been
     read by then.
 
-    :param source: its readings; None where it only tells means
+    :param source: its readings; None where it only has means
     :param behind_s: until which all hosts have been read
     :param most_s: that are written at once
     """
@@ -105,8 +105,8 @@ class Growth:
     homes: space.Homes
     horizon_s: float
 
-    def told(self, cluster: Cluster, entries: Sequence[journal.Entry],
-             now: float) -> Cluster:
+    def added(self, cluster: Cluster, entries: Sequence[journal.Entry],
+              now: float) -> Cluster:
         """The cluster with the growth of its pools; what is used is kept.
 
         :param entries: of the journal

@@ -14,7 +14,7 @@ import functools
 
 from oslo_log import log
 
-from serifos.balancer import achieved_moves as followed
+from serifos.balancer import achieved_moves
 from serifos.balancer import batch
 from serifos.balancer import decide
 from serifos.balancer import join
@@ -174,12 +174,12 @@ class Balancer:
     def _follow_moves(self) -> None:
         """Writes down what moves of the last hours achieved."""
         achieved, now = self.observer.achieved, self.observer.clock()
-        ended = [] if achieved is None else followed.due(
+        ended = [] if achieved is None else achieved_moves.due(
             self.carrier.entries(), now)
         if ended:
-            for facts in followed.achieved(ended, achieved.hours(now)):
+            for facts in achieved_moves.achieved(ended, achieved.hours(now)):
                 LOG.info('Volume %s was moved: %s.', facts['volume'],
-                         followed.said(facts))
+                         achieved_moves.clause(facts))
                 self.observer.journal.write('achieved', **facts)
 
     def _recover_forgotten(self, seen: Observation) -> bool:

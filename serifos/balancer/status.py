@@ -15,7 +15,7 @@ from serifos.facts import journal
 from serifos.facts import times
 
 ROUND_S = 60.0
-"""What a round may take besides its interval before it counts as late."""
+"""What a round may take besides its interval before it counts as overdue."""
 
 _DAY_S = 86400.0
 
@@ -47,12 +47,12 @@ class Status:
 
     :param mode: advise, approve or auto
     :param observed_s: seconds since the last observation; None for none
-    :param next_s: until the next round; below 0 where it is late
+    :param next_s: until the next round; below 0 where it is overdue
     :param paused: why and when, None where it goes on
     :param waits: why no migration begins now, a clause each
     :param done: result → the migrations of the last day
     :param moved_gib: of the last day
-    :param backing_off: volumes that are left alone after a failure
+    :param backing_off: volumes that are not moved for a while after a failure
     """
 
     mode: str
@@ -67,7 +67,7 @@ class Status:
     backing_off: int
 
     @property
-    def late(self) -> bool:
+    def overdue(self) -> bool:
         """Whether the last round should have been over by now."""
         return self.next_s is not None and self.next_s < -ROUND_S
 

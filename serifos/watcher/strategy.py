@@ -116,7 +116,7 @@ class Serifos(base.BaseStrategy):
         given = self.input_parameters
         limits = adapters.limits_of(
             conf, **{name: given.get(name) for name in _LIMITS})
-        planning.tell_strays(cluster, LOG.warning)
+        planning.warn_of_strays(cluster, LOG.warning)
         models = planning.models(
             cluster, adapters.models_dir(conf, None), LOG.warning,
             limits.hot_by)

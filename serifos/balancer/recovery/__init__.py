@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Migrations that nothing goes on with: found, explained and recovered."""
+"""Recovery of migrations that Cinder has forgotten or that are stuck."""

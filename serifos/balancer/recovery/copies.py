@@ -134,9 +134,9 @@ def shares_key(record: Record, half: Record) -> bool:
 
 def _key(halves: Sequence[Record]) -> str:
     """The risk where copies name the volume's encryption key."""
-    said = ' and '.join(f'{half.id} on {half.pool}' for half in halves)
+    its = ' and '.join(f'{half.id} on {half.pool}' for half in halves)
     ids = ', '.join(f"'{half.id}'" for half in halves)
-    return (f'its copy {said} names the encryption key of the volume, which '
+    return (f'its copy {its} names the encryption key of the volume, which '
             'Cinder would delete together with the copy, and nobody could '
             "read the volume again. In Cinder's database take the key off "
             'the copy, not off the volume: UPDATE volumes SET '
@@ -160,10 +160,10 @@ def _lost(record: Record, halves: Sequence[Record],
           groups: Mapping[str, str]) -> str:
     """The risk where the record names a logical volume that is missing."""
     pool = record.pool or ''
-    said = f'there is no {lv_name(record)} on {pool}, which the volume names'
+    its = f'there is no {lv_name(record)} on {pool}, which the volume names'
     may_be = sorted({f'volume-{record.id}', *map(lv_name, halves)} & {*there})
     if len(may_be) == 1:
-        return (f'{said}; its data is in {may_be[0]}, which Cinder did not '
+        return (f'{its}; its data is in {may_be[0]}, which Cinder did not '
                 f'get to rename. Run on {names.host(pool)}: lvrename '
                 f'{_group(groups, pool)} {may_be[0]} {lv_name(record)}  - and '
                 'begin again')
@@ -171,7 +171,7 @@ def _lost(record: Record, halves: Sequence[Record],
     seen = ', '.join(f'{name} on {where}' for where, names_there
                      in held.items() for name in sorted(
                          wanted & {*(names_there or ())})) or 'none'
-    return (f'{said}. Look for the data with lvs; of the names that it may '
+    return (f'{its}. Look for the data with lvs; of the names that it may '
             f'have these are there: {seen}')
 
 

@@ -41,7 +41,7 @@ _MOST_ASKED = 50
 
 @dataclasses.dataclass(frozen=True)
 class Diagnoser:
-    """Diagnoses by what Cinder, Nova, the journal and activity tell.
+    """Diagnoses by Cinder, Nova, the journal and activity.
 
     :param window_s: the window of an observation
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which of a volume in use and its copy the server uses, and by what QEMU.
+"""Evidence of whether a server uses its volume or the copy.
 
 Cinder and Nova say it for certain, or the requests to both logical volumes
 make it seem so.

@@ -13,7 +13,7 @@ refuses, and before the first request: a later recovery takes the copy of one
 that was begun for its own.
 
 Of a volume in use Nova made an attachment of the copy, which goes first. A
-copy that its server may have written to alone is not deleted but becomes a
+copy that may have writes which the volume lacks is not deleted but becomes a
 volume of its own; one that its server uses for certain becomes the volume,
 by Cinder (:mod:`.completion`).
 """

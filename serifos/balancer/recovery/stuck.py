@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Migrations that Cinder has forgotten.
+"""Find migrations that are stuck or that Cinder has forgotten.
 
 If the source's cinder-volume dies during the copy, the volume stays
 ``migrating`` and a hidden ``target:`` record holds the unfinished copy. Cinder

@@ -3,9 +3,9 @@
 
 nova-compute has libvirt mirror the volume to the copy, and when both are
 equal makes the server use only the copy. If it dies before that, nobody ends
-the mirror: every write goes to both for ever. What Nova says tells whether it
+the mirror: every write goes to both for ever. Nova shows whether it
 may still go on; whether the server uses the copy already, where deleting it
-would lose data, only the compute host and the requests to both tell. The
+would lose data, only the compute host and the requests to both show. The
 commands for that host are here, too; a line that begins with blanks is one.
 """
 
@@ -30,7 +30,7 @@ AT_WORK = ('in-use', 'attaching', 'detaching', 'reserved')
 """Statuses of a copy that Nova is working on."""
 
 LOOK_S = 60.0
-"""The window in which requests tell which logical volume the server uses."""
+"""The window in which requests show which logical volume the server uses."""
 
 
 def diagnose(found: diagnosis.Diagnosis, observed: activity.Observed,
@@ -200,7 +200,7 @@ def _uses_copy(found: diagnosis.Diagnosis, why: str) -> diagnosis.Diagnosis:
 
 def _may_use_copy(found: diagnosis.Diagnosis, over: str | None,
                   newer: str) -> diagnosis.Diagnosis:
-    """Stuck, and only requests tell that the server used the copy."""
+    """Stuck, and only requests show that the server used the copy."""
     return dataclasses.replace(found, stuck=True, moved=True, why=(
         f'{over}, which has ended the copy, but {newer}' if over else
         f'its server uses its copy already, it seems: {newer}'), cure=(

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from serifos.balancer import achieved_moves as followed
+from serifos.balancer import achieved_moves
 from serifos.balancer import changes
 from serifos.balancer import join
 from serifos.balancer.plans import restore
@@ -316,7 +316,7 @@ def _entry(entry: journal.Entry) -> str:
         said = changes.words(changes.read(facts['changes']))
         return f'{volume}  {said or "as it was before the request"}'
     if entry.kind == 'achieved':
-        return f'{volume}  {followed.said(facts)}'
+        return f'{volume}  {achieved_moves.clause(facts)}'
     return '  '.join(filter(None, [volume, ', '.join(
         f'{name} {value}' for name, value in facts.items() if value)]))
 

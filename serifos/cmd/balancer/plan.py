@@ -81,7 +81,7 @@ class Plan(app.Fails, command.Command):
         cluster = adapters.cluster(conf, parsed_args.cluster)
         why = None if parsed_args.why is None else explain.find(
             cluster, parsed_args.why)
-        planning.tell_strays(cluster, self.say)
+        planning.warn_of_strays(cluster, self.say)
         directory = adapters.models_dir(conf, parsed_args.models)
         planner = parsed_args.planner or conf.balancer.planner
         if parsed_args.paper and planner != 'bfd':

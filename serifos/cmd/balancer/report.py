@@ -15,7 +15,7 @@ import time
 
 from oslo_config import cfg
 
-from serifos.balancer import achieved_moves as followed
+from serifos.balancer import achieved_moves
 from serifos.balancer import planning
 from serifos.balancer import plans
 from serifos.balancer.status import Status
@@ -74,7 +74,7 @@ class Report(verb.Verb):
         plan = None if args.plan is None else plans.find(
             adapters.plans(conf), args.plan)
         cluster = adapters.cluster(conf, args.cluster)
-        planning.tell_strays(cluster, self.say)
+        planning.warn_of_strays(cluster, self.say)
         drawn = text(conf, Planned.of(
             conf, cluster, adapters.models_dir(conf, args.models), self.say,
             plan), time.time(), self.say)
@@ -151,7 +151,7 @@ def _last_plan(plans: Sequence[plans.Standing],
     if last is None:
         return 'No plan was carried out yet.'
     made, asked = last.made, len(last.plan.moves)
-    found = {entry.facts['volume']: followed.said(entry.facts)
+    found = {entry.facts['volume']: achieved_moves.clause(entry.facts)
              for entry in entries if entry.kind == 'achieved'
              and entry.facts['volume'] in last.outcomes}
     return ' '.join([
@@ -170,7 +170,7 @@ def _rows(entries: Sequence[Entry],
     for entry in reversed(entries):
         facts = entry.facts
         if entry.kind == 'achieved':
-            achieved[facts['volume']] = followed.said(facts)
+            achieved[facts['volume']] = achieved_moves.clause(facts)
         elif entry.kind == 'outcome':
             rows.append((
                 entry.at, names.get(facts['volume'],

@@ -61,7 +61,7 @@ class Slo(app.Fails, command.Command):
         loads, share = _checked(parsed_args)
         directory = adapters.models_dir(conf, parsed_args.models)
         cluster = adapters.cluster(conf, parsed_args.cluster)
-        planning.tell_strays(cluster, self.say)
+        planning.warn_of_strays(cluster, self.say)
         limits = adapters.limits_of(conf)
         fleet = planning.fleet_of(
             cluster, planning.models(cluster, directory, self.say),

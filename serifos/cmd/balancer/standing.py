@@ -129,7 +129,7 @@ def round_(seen: Status) -> str:
     if seen.observed_s is None or seen.next_s is None:
         return 'none: there is no observation'
     ago = f'{_duration(seen.observed_s)} ago'
-    if seen.late:
+    if seen.overdue:
         return (f'{ago}; the next one is late by {_duration(-seen.next_s)}: '
                 'does serifos-balancer run?')
     return f'{ago}; the next in {_duration(seen.next_s)}'

@@ -4,7 +4,7 @@
 import ddt
 import testtools
 
-from serifos.balancer import achieved_moves as followed
+from serifos.balancer import achieved_moves
 from serifos.balancer.recorder import Achieved
 from serifos.database import connection
 from serifos.database.pool_errors import PoolErrors
@@ -35,7 +35,7 @@ def moved(at, source='a', target='b', volume='v', result='success', **facts):
 
 def due(entries, at):
     return [found.request.facts['volume']
-            for found in followed.due(entries, BEGIN + at)]
+            for found in achieved_moves.due(entries, BEGIN + at)]
 
 
 def hours(**latencies):
@@ -74,8 +74,8 @@ class DueTest(testtools.TestCase):
 class AchievedTest(testtools.TestCase):
 
     def told(self, entries, at=5 * HOUR, **latencies):
-        return list(followed.achieved(
-            followed.due(entries, BEGIN + at), hours(**latencies)))
+        return list(achieved_moves.achieved(
+            achieved_moves.due(entries, BEGIN + at), hours(**latencies)))
 
     def test_the_mean_of_the_hours_beside_the_predictions(self):
         facts, = self.told(
@@ -87,7 +87,7 @@ class AchievedTest(testtools.TestCase):
             'source_us': 310, 'target_us': 500}, facts)
         self.assertEqual('in 2 h after it b shows 0.5 ms (0.5 predicted), '
                          'a shows 0.31 ms (0.3 predicted)',
-                         followed.said(facts))
+                         achieved_moves.clause(facts))
         Entry.checked(times.text(BEGIN), 'achieved', facts)
 
     def test_a_source_that_is_empty_then(self):
@@ -95,7 +95,7 @@ class AchievedTest(testtools.TestCase):
         self.assertEqual((None, 480), (facts['source_us'],
                                        facts['target_us']))
         self.assertEqual('in 1 h after it b shows 0.48 ms',
-                         followed.said(facts))
+                         achieved_moves.clause(facts))
 
     def test_what_was_not_seen_is_not_told(self):
         self.assertEqual([], self.told(moved(600), a=[1, 2, 3, 4], b=[7]))
@@ -109,7 +109,7 @@ class AchievedTest(testtools.TestCase):
         move = Move('v', 'a', 'b', 1, None, None, 10, 12.345, 'why')
         self.assertEqual({'predicted_source_us': None,
                           'predicted_target_us': 12.3},
-                         followed.predicted(move))
+                         achieved_moves.predicted(move))
 
 
 class RoundsTest(cloud.Case):
