@@ -17,7 +17,10 @@ from oslo_config import cfg
 
 from serifos.balancer import achieved_moves
 from serifos.balancer import planning
-from serifos.balancer import plans
+from serifos.balancer.plans import find
+from serifos.balancer.plans import Standing
+from serifos.balancer.plans import standings
+from serifos.balancer.plans import UNDER_WAY
 from serifos.balancer.status import Status
 from serifos.cmd.balancer import adapters
 from serifos.cmd.balancer import histories
@@ -71,7 +74,7 @@ class Report(verb.Verb):
         conf, args = self.app.conf, parsed_args
         if args.out:
             atomic.refuse_unwritable(args.out)
-        plan = None if args.plan is None else plans.find(
+        plan = None if args.plan is None else find(
             adapters.plans(conf), args.plan)
         cluster = adapters.cluster(conf, args.cluster)
         planning.warn_of_strays(cluster, self.say)
@@ -101,7 +104,7 @@ def text(conf: cfg.ConfigOpts, planned: Planned, now: float,
         kept = journal.Journal(adapters.database(conf), lambda: now)
         entries = clock_skew.corrected(kept.entries(), now)
         lead, hours = kept.leader(), _hours(conf, now, say)
-        plans = plans.standings(
+        plans = standings(
             adapters.plans(conf).every(say), entries, now)
     status = standing.status(settings, entries, cluster, now, lead)
     return cloud_page.render(cloud_page.Facts(
@@ -125,7 +128,7 @@ def _hours(conf: cfg.ConfigOpts, now: float,
 
 
 def _sections(seen: Status, lead: Leader | None,
-              plans: Sequence[plans.Standing],
+              plans: Sequence[Standing],
               entries: Sequence[Entry],
               cluster: Cluster) -> Iterator[page.Section]:
     """Its status, the migrations, and the plans that are kept."""
@@ -144,7 +147,7 @@ def _sections(seen: Status, lead: Leader | None,
         yield page.Section('Plans', tables=[standing.plans(plans[:_PLANS])])
 
 
-def _last_plan(plans: Sequence[plans.Standing],
+def _last_plan(plans: Sequence[Standing],
                entries: Sequence[Entry]) -> str:
     """What became of the newest plan of which something was requested."""
     last = next((each for each in plans if each.outcomes), None)
@@ -155,7 +158,7 @@ def _last_plan(plans: Sequence[plans.Standing],
              for entry in entries if entry.kind == 'achieved'
              and entry.facts['volume'] in last.outcomes}
     return ' '.join([
-        'It goes on.' if last.state == plans.UNDER_WAY else
+        'It goes on.' if last.state == UNDER_WAY else
         'Yes.' if made >= asked else 'No.' if not made else 'In part.',
         standing.became(last),
         f'What was achieved: {"; ".join([*found.values()][:_SAID])}.'

@@ -7,7 +7,7 @@ import ddt
 import testtools
 
 from serifos.balancer import pace
-from serifos.balancer import plans
+from serifos.balancer.plans import standings
 from serifos.balancer.status import Status
 from serifos.facts.journal import Entry
 from serifos.facts import times
@@ -48,12 +48,12 @@ class StatusTest(testtools.TestCase):
     def test_rounds(self, ago_s, next_s, late):
         seen = status(observed_at=NOW - ago_s)
         self.assertEqual((ago_s, next_s, late), (
-            seen.observed_s, seen.next_s, seen.late))
+            seen.observed_s, seen.next_s, seen.overdue))
 
     def test_no_round_yet(self):
         seen = status(observed_at=None)
         self.assertEqual((None, None, False), (
-            seen.observed_s, seen.next_s, seen.late))
+            seen.observed_s, seen.next_s, seen.overdue))
 
     def test_what_is_in_flight(self):
         seen = status(request(900, 'u'), outcome(800, 'success', 'u'),
@@ -105,7 +105,7 @@ class StandingsTest(testtools.TestCase):
 
     def states(self, plans, *entries):
         return {each.plan.id: (each.state, each.made)
-                for each in plans.standings(plans, entries, NOW)}
+                for each in standings(plans, entries, NOW)}
 
     def test_what_became_of_plans(self):
         plans = [plan('expired', NOW - 2 * DAY), plan('old', NOW - 100),
@@ -121,7 +121,7 @@ class StandingsTest(testtools.TestCase):
                 outcome(30, 'error', 'x')))
 
     def test_the_newest_is_the_first(self):
-        found = plans.standings(
+        found = standings(
             [plan('a', NOW - 9), plan('b', NOW - 2)], (), NOW)
         self.assertEqual(['b', 'a'], [each.plan.id for each in found])
 
