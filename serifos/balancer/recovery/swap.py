@@ -24,7 +24,7 @@ from serifos.balancer.recovery import evidence
 from serifos import errors
 from serifos.facts import activity
 from serifos.facts.servers import Attachment
-from serifos.plan import attached
+from serifos.plan import eligibility
 
 AT_WORK = ('in-use', 'attaching', 'detaching', 'reserved')
 """Statuses of a copy that Nova is working on."""
@@ -295,7 +295,7 @@ def copy_back(found: Diagnosis) -> tuple[str, ...]:
             'Nova then names an attachment that is gone; once the server is '
             'stopped: nova-manage volume_attachment refresh')
     if swap.problem is None if swap.server is None else (
-            swap.server.vm_state not in attached.COPIED):
+            swap.server.vm_state not in eligibility.COPIED):
         return compare(found, certain=True)
     return (
         _warning(found), *_look(found),
