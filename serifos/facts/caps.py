@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the QoS of a volume's type lets it do: its caps.
+"""Caps of a volume: the limits of its type's QoS.
 
 The keys are those that Cinder hands to Nova and Nova to libvirt.
 ``KEY_per_gb`` is of each GiB, at least ``KEY_per_gb_min`` and at most

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What volumes did, slot of time by slot of time, over hours, days and weeks.
+"""Histories of volumes, by slots of time over hours, days and weeks.
 
 A slot holds sums: how many seconds of it were seen, and the requests, the
 bytes and the time of the requests that were completed in them. So longer

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What pools are compared by, as ``[balancer] hot_by`` says."""
+"""Figures by which pools are compared: ``[balancer] hot_by``."""
 
 BUSY, LATENCY, READ_P99, WRITE_P99 = 'busy', 'latency', 'read_p99', 'write_p99'
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What pools showed against what their models predict, hour by hour.
+"""Measured latency of pools against the predicted, hour by hour.
 
 The error of a round is the logarithm of the ratio of two latencies: of what
 the tenants of a pool see in the mean, and of what its model predicts for them

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What volume types and pools say of balancing, as operators write it.
+"""Settings of balancing in volume types and pools, by operators.
 
 Of a type by extra specs, of a pool by the ``extra_capabilities`` of its
 backend. A value that cannot be used is told, and holds the volumes of the

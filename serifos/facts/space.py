@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How fast pools fill by themselves, from what was used of them before."""
+"""Growth of pools by themselves, from earlier used space."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Why a pool shows what it shows: by whom, and what could be done about it.
+"""Explain the latency of a pool: its volumes, and possible moves.
 
 Of each volume: what its pool would show without it, where it could go best,
 and what speaks against that. Of one volume the same for every pool.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which volumes are to share a pool, or not, as labels that they share.
+"""Labels of volumes that are to share a pool, or be kept apart.
 
 Volumes with the same label in ``same`` are to be on one pool, those with the
 same one in ``different`` on different devices. Labels come from the metadata

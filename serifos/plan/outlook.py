@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a plan comes to: its pools before and after, and what stays.
+"""Outlook of a plan: pools before and after, and volumes that stay.
 
 All of it is computed from the observation that was planned for, the models,
 and the plan; words are made of it elsewhere. Volumes that stay are counted by

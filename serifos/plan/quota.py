@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How many moves a plan may make: max_moves.
+"""Quota of moves of a plan: max_moves.
 
 Several moves off a device that count as one, a bundle, are made together or
 not at all, and take one of it.

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Why volumes stay where they are.
+"""Refusals of a plan: the reasons why volumes stay.
 
-Told for those of hot pools, and for those that exceed their
-SLO: on a small cloud also for all that share a pool with such a one. A
-volume is judged by its move to the pool of least figure with it, among the
-:data:`.outcomes.NEAREST` pools of least figure, open to it or not.
+Volumes of hot pools have one, and those that exceed their SLO; on a small
+cloud also all that share a pool with such a one. A volume is judged by its
+move to the pool of least figure with it, among the :data:`.outcomes.NEAREST`
+pools of least figure, open to it or not.
 """
 
 from __future__ import annotations

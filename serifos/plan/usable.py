@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What plans that a person asked for may use that others may not."""
+"""Pools and volumes that only plans asked for by a person may use."""
 
 from __future__ import annotations
 
