@@ -49,9 +49,9 @@ FOR_SLO = frozenset({Cause.SLO_RESTORED, Cause.SLO_EASED,
                      Cause.FORECAST_AVOIDED, Cause.FORECAST_REDUCED})
 """Causes of moves made for an SLO that is violated, or predicted to be."""
 
-_LATER = ('copy_s', 'source_during_us', 'target_during_us', 'volume_us',
-          'qemu_us')
-"""Fields that plans of earlier releases lack."""
+_OPTIONAL = ('copy_s', 'source_during_us', 'target_during_us', 'volume_us',
+             'qemu_us')
+"""Fields that a plan has only where they are known."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -61,8 +61,8 @@ class Move:
     The latencies of a source without a model are None.
 
     :param reason: a sentence, with its :class:`Cause`
-    :param copy_s: how long its copy takes, estimated; None in plans of
-        earlier releases, as are the two latencies while it is made
+    :param copy_s: how long its copy takes, estimated, and the two latencies
+        meanwhile; None where that is not known
     :param volume_us: its latency at the device, as measured, where
         ``qemu_us`` is known: the one that QEMU sees
     """
@@ -105,7 +105,7 @@ class Move:
         return {'volume': doc.pop('volume'), 'from': doc.pop('source'),
                 'to': doc.pop('target'), 'cause': self.cause, **{
                     name: value for name, value in doc.items()
-                    if value is not None or name not in _LATER}}
+                    if value is not None or name not in _OPTIONAL}}
 
     @classmethod
     def from_json(cls, doc: Mapping[str, Any]) -> Move:
@@ -129,7 +129,7 @@ class Refusal:
 
     @property
     def code(self) -> str | None:
-        """Of which kind the reason is; None in plans of earlier releases."""
+        """Of which kind the reason is; None where that is not known."""
         return refusals.code(self.reason)
 
     def to_json(self) -> dict[str, Any]:
