@@ -56,7 +56,7 @@ REDUCED_AT_ONCE = 1 << 20
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Basis:
-    """What a plan is made by.
+    """The basis of a plan: cluster, limits, models and history.
 
     :param cluster: in which volumes too large for the pace of rounds stay
     :param limits: with the pools that were hot for long enough
@@ -173,7 +173,7 @@ def _met(cluster: Cluster, idle: bool = False) -> frozenset[str]:
 def slots(history: History | None,
           places: Sequence[activity.MeasuredVolume], now: float,
           settings: BalancerSettings) -> Slots | None:
-    """What volumes are planned as; None for what they do at present.
+    """Workloads of volumes by their history; None for the present.
 
     By the last whole slots of the history, up to now, once it reaches back
     far enough.

@@ -83,7 +83,7 @@ def lacking(found: Mapping[str, Model], hot_by: str) -> dict[str, str]:
 
 
 def hot_by(limits: Limits, slots: Slots | None) -> str:
-    """What pools are compared by.
+    """Figure by which pools are compared.
 
     :param slots: what volumes did; None for the present, in which no pool is
         reported as busy

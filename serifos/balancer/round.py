@@ -48,7 +48,7 @@ _warn = functools.partial(LOG.warning, '%s')
 
 @dataclasses.dataclass(frozen=True)
 class Decision:
-    """What a round decided.
+    """The decision of a round: its observation and its plan.
 
     :param plan: None where one was kept from being made
     :param basis: None likewise

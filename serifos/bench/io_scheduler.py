@@ -107,7 +107,7 @@ def refusal(queue: Queue, asked: Collection[str],
 @contextlib.contextmanager
 def held(queue: Queue,
          folder: pathlib.Path = restore_notes.FOLDER) -> Iterator[Set]:
-    """What sets a device's scheduler; the one of before is restored.
+    """Set a device's I/O scheduler; the former one is restored.
 
     :raises DeviceError: where another command sets it, or it cannot be set
     """

@@ -66,7 +66,7 @@ class Activity:
 
 @dataclasses.dataclass(frozen=True)
 class Observed:
-    """What telemetry measured.
+    """The measurements of telemetry.
 
     :param at: the time of the newest reading used, seconds of the epoch
     :param volumes: volume id → activity

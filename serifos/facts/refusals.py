@@ -393,12 +393,12 @@ def code(reason: object) -> str | None:
 
 
 def kind(reason: str) -> str:
-    """What it has in common with others of its code; itself where unknown."""
+    """The kind of a reason by its code; itself where unknown."""
     known = _CODES.get(code(reason) or '')
     return str(reason) if known is None else known.kind
 
 
 def remedy(reason: str) -> str:
-    """What would change it; empty where nothing is known to."""
+    """The remedy of a reason by its code; empty where there is none."""
     known = _CODES.get(code(reason) or '')
     return '' if known is None else known.remedy

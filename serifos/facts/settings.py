@@ -32,7 +32,7 @@ _FALSE = frozenset({'0', 'f', 'false', 'off', 'n', 'no'})
 
 
 class TypeSettings(NamedTuple):
-    """What a volume type says.
+    """Settings of a volume type.
 
     :param balance: whether its volumes may be moved, None where it says
         nothing
@@ -85,7 +85,7 @@ class TypeSettings(NamedTuple):
 
 
 class PoolSettings(NamedTuple):
-    """What the capabilities of a pool say.
+    """Settings of a pool, by its capabilities.
 
     :param balance: whether it takes part in balancing
     :param max_fill: up to which part it may be filled by plans, None for as
@@ -115,7 +115,7 @@ class PoolSettings(NamedTuple):
 
 
 def faults(inventory: Inventory) -> Iterator[str]:
-    """What types and pools say that cannot be used, a sentence each."""
+    """Faults in the settings of types and pools, a sentence each."""
     for kind in inventory.types:
         yield from TypeSettings.of(kind).sentences()
     for stats in inventory.pools:

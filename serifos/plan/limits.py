@@ -240,7 +240,7 @@ def volume_refusal(volume: cluster.Volume, pool: cluster.Pool | None,
 
 
 def worse(hot_by: str) -> str:
-    """What a pool is of two, whose planning figure is the greater one."""
+    """Slower or busier: a pool of the greater planning figure."""
     return 'busier' if hot_by == BUSY else 'slower'
 
 

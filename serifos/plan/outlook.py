@@ -148,7 +148,7 @@ def outstanding(problem: Problem) -> Floats:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Expected:
-    """What a model expects of a pool.
+    """The interval that a model predicts for a pool.
 
     :param low_us: of the 90 % interval
     :param outside: whether its Load is beyond what the model was trained on:
@@ -227,7 +227,7 @@ class PoolOutlook:
 
 @dataclasses.dataclass(frozen=True)
 class Outlook:
-    """What a plan comes to.
+    """The outlook of a plan: its pools before and after, and what stays.
 
     :param pools: of the cluster, the slowest first
     :param volumes: of the moves, as the cluster has them
@@ -294,7 +294,7 @@ class Outlook:
 
 def of(plan: Plan, first: State, last: State,
        was: Mapping[str, Expected], then: Mapping[str, Expected]) -> Outlook:
-    """What a plan comes to.
+    """The outlook of a plan for a cluster.
 
     :param first: the cluster that it is for, as it was planned by
     :param last: that once it is :func:`carried_out`

@@ -34,7 +34,7 @@ from serifos.plan.slots import Slots
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Thresholds:
-    """What a move has to reach.
+    """The thresholds of pools and moves: hot_ratio and min_gain.
 
     :param hot_ratio: float[devices]
     :param min_gain: float[volumes]

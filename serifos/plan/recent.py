@@ -31,7 +31,7 @@ ROUND_S = 60.0
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Achieved:
-    """What the tenants of a pool see, and what is predicted for them.
+    """The latency of a pool's tenants, measured and predicted.
 
     :param load: of its device, float[features]
     """

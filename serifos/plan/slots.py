@@ -41,7 +41,7 @@ On the grid of :mod:`.workload` their sums, which are float64, stay exact.
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Slots:
-    """What volumes did in slots of time.
+    """Activity of volumes in slots of time.
 
     :param volumes: their ids
     :param patterns: float[volumes, slots, 5]: write_pct, block_kib,

@@ -21,7 +21,7 @@ from serifos.report import wording
 
 
 def headline(seen: Outlook, short: Mapping[str, str]) -> str:
-    """What the plan comes to.
+    """The outlook of the plan, in sentences.
 
     :param short: pool → the name that people call it
     """
@@ -32,7 +32,7 @@ def headline(seen: Outlook, short: Mapping[str, str]) -> str:
 
 
 def price(seen: Outlook) -> str:
-    """What a plan of at least one move costs."""
+    """The cost of a plan of at least one move."""
     took, moves, wait = seen.copy_s, len(seen.plan.moves), seen.meanwhile_us
     return f'{seen.gib:,.6g} GiB copied' + (
         '' if took is None else f' in about {copying.duration(took)}'
@@ -142,7 +142,7 @@ def trouble(seen: Outlook) -> str:
 
 def shortcomings(seen: Outlook, short: Mapping[str, str]
                  ) -> Iterator[str]:
-    """What the plan does not bring, a sentence each."""
+    """Limits of the plan's gain, a sentence each."""
     plan = seen.plan
     if not plan.moves:
         return

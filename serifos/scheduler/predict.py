@@ -52,7 +52,7 @@ class Slo(NamedTuple):
 
 
 class Prediction(NamedTuple):
-    """What is predicted of a pool with the newcomers.
+    """Predicted latency of a pool with the newcomers.
 
     :param latency_us: what all tenants of the cloud would see, in the mean
     :param error_us: the model's mean absolute error at it

@@ -73,7 +73,7 @@ def series(places: Sequence[activity.MeasuredVolume],
            readings: window.Readings,
            begin: float, end: float, step_s: int, *,
            longest_s: float) -> history.Series:
-    """What volumes did, by the readings of all hosts.
+    """Activity of volumes, by the readings of all hosts.
 
     :param readings: those between begin and end are looked at
     :param longest_s: between two readings; more is a gap

@@ -34,7 +34,7 @@ _EACH = 2
 
 
 class Aim(Protocol):
-    """What rounds are made for, with volumes that the rules treat alike.
+    """The aim of rounds, for volumes that the rules treat alike.
 
     :ivar left: device → its volumes that are left to try, the best first
     :ivar anew: whether a device's volumes are ranked anew after a move
