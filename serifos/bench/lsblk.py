@@ -48,7 +48,7 @@ class Backing:
 class Node:
     """A block device and the devices that are built on it.
 
-    What follows ``unread`` is of the kernel, see :mod:`.identity.kernel`.
+    What follows ``unread`` is of the kernel, see :func:`.storage.completed`.
 
     :param kind: disk, loop, part, lvm, ...
     :param logical_block: bytes of the smallest request

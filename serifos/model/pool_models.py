@@ -50,7 +50,7 @@ class Fleet:
 
     A Load here is a vector of ``features`` numbers: those that every model
     reads, then, for each distinct model, how many workloads lie outside of
-    its range, then the columns of :class:`.pool_squares.Squares` of each kind
+    its range, then the columns of :class:`Squares` of each kind
     that tells tenants apart. So one vector is right for every pool, and still
     additive.
 

@@ -170,7 +170,7 @@ tabindex="0" aria-label="{{ numbered('Chart') }}">\
 class Section:
     """A heading, plain text, charts, then tables.
 
-    :param charts: ``<svg>`` elements, or figures of :mod:`.drawing`
+    :param charts: ``<svg>`` elements, or figures of :mod:`.charts`
     :param folded: tables that are shown when they are asked for
     """
 

@@ -74,7 +74,7 @@ def read_settings(conf: cfg.ConfigOpts) -> SchedulerSettings:
 def raw_values(conf: cfg.ConfigOpts) -> tuple[Any, ...] | None:
     """The values without checks, None where one cannot be read.
 
-    Faster than :func:`read`, to find out whether any has changed.
+    Faster than :func:`read_settings`, to find out whether any has changed.
     """
     group = conf.serifos
     try:

@@ -342,7 +342,7 @@ def _activity(mean: Workload, seconds: float) -> activity.Activity:
 
 
 def _workload(rates: Sequence[float]) -> Workload:
-    """As of :func:`.series.workloads`, but for rounding below 0."""
+    """The workload of rates, none of them below 0 by rounding."""
     reads, writes, kib, random, q, _ = (max(0.0, each) for each in rates)
     iops = reads + writes
     if iops < 1e-9:

@@ -84,7 +84,7 @@ class Devices:
 def joined(datasets: Mapping[str, Dataset], best: bool = False) -> Devices:
     """The runs that all datasets have in their valid rounds, in one order.
 
-    Runs are the same where their workloads are (:attr:`.Sample.key`).
+    Runs are the same where their workloads are (:attr:`.dataset.Sample.key`).
 
     :param datasets: by a name for each device, two at least
     :param best: of all rounds of a run the one with the most IOPS, in place

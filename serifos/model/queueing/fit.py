@@ -117,7 +117,7 @@ def calibrated(loads: Sequence[Load], y: Floats,
     describes a file set of the largest size. A class has the cases s1 (the
     cache holds the file set: Eq. 1) and s2 where Schwarz's criterion is the
     less for them, one more for the size at which they part. So it has by the
-    number of clients: see :mod:`.steps`.
+    number of clients: see :func:`best_step`.
 
     :param gib: float[n], the file set of each run, None where all are alike
     :param shares: class → the share of its requests that need the media,

@@ -351,7 +351,7 @@ def fit_trend(sums: Floats, logs: Floats,
     By nonlinear least squares in log latency, from several starts, with a
     prior about a nominal device for each coefficient.
 
-    :param sums: of :data:`.trend.TREND_FIELDS`, float[n, 8]
+    :param sums: of :data:`.inputs.TREND_FIELDS`, float[n, 8]
     :param logs: of what n runs measured, float[n]
     :param rng: of the starts of the search
     """

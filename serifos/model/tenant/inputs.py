@@ -56,7 +56,7 @@ INPUTS = ('reads', 'writes', 'read_kib', 'write_kib', 'read_square',
 """Inputs, each the log of a sum: of requests, of blocks of 16 KiB, of the
 squares of blocks of 64 KiB; ``quick`` and ``slow`` are as in
 :class:`.workload.Load`, ``beside`` are the reads outstanding where writes
-are slow, ``trend`` is the latency of :mod:`.trend`, µs."""
+are slow, ``trend`` is the latency of :data:`TREND`, µs."""
 
 PLAIN = ('reads', 'writes', 'read_kib', 'write_kib')
 """The inputs that take a read to be outstanding as long as a write."""
@@ -112,7 +112,7 @@ def of_load(sums: Sequence[Number], coefficients: Mapping[str, float],
     """The values of :data:`INPUTS`.
 
     :param sums: of :data:`FIELDS`
-    :param coefficients: of the trend, by :data:`.trend.TREND`
+    :param coefficients: of the trend, by :data:`TREND`
     """
     (q_r, q_w, b_r, b_w, x_r, x_w, r2, w2, quick, b_quick, slow,
      b_slow) = sums
