@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Kinds of model, planners and telemetry sources, found by entry points.
 
-They are of serifos or of another package. An entry point is loaded when its
-name is chosen, so that a broken one concerns nobody else. Standard library
-only: cinder-scheduler loads this module.
+Kinds of serifos are entry points, too; its own planners and sources are named
+in :mod:`.balancer.planning` and :mod:`.cmd.balancer.adapters`. An entry point
+is loaded when its name is chosen, so that a broken one concerns nobody else.
+Standard library only: cinder-scheduler loads this module.
 """
 
 from __future__ import annotations

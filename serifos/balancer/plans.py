@@ -231,13 +231,11 @@ def restore(outcome: journal.Entry) -> tuple[str, ...]:
 class Carried:
     """What was carried out of a plan.
 
-    :param requested: volumes of which a move was requested
     :param moves: those that ended or are under way, in that order
     :param ended_at: when the last of them ended, seconds of the epoch; 0
         for none
     """
 
-    requested: int
     moves: tuple[undo.Made, ...]
     ended_at: float
 
@@ -261,7 +259,7 @@ def carried(entries: Iterable[journal.Entry], plan_id: str) -> Carried:
     moved = {volume: at for volume, (result, at) in ended.items()
              if result in _MOVED}
     order = [*moved, *(each for each in asked if each in under_way)]
-    return Carried(len(asked), tuple(
+    return Carried(tuple(
         undo.Made(volume, asked[volume]['source'], asked[volume]['target'],
                   volume in moved) for volume in order),
         max(moved.values(), default=0.0))

@@ -75,23 +75,14 @@ def kind_of(errors: Mapping[str, Floats]) -> str:
     A kind is better if its error is lower by two standard errors over
     patterns, and still is without the pattern that says so most.
 
-    :param errors: of each kind by pattern (:func:`by_pattern`), the
-        simplest first
+    :param errors: of each kind by pattern, the workloads and conditions that
+        several runs of a dataset have in common; the simplest first
     """
     *simpler, chosen = errors
     for kind in reversed(simpler):
         if _is_better(errors[chosen] - errors[kind]):
             chosen = kind
     return chosen
-
-
-def by_pattern(data: fit_runs.Runs, held_out: held.HeldOut) -> Floats:
-    """The relative errors of pools and of tenants: float[patterns].
-
-    A pattern is what several runs of a dataset may have in common: their
-    workloads and conditions.
-    """
-    return _Patterns(data).errors(held_out)
 
 
 def _is_better(gains: Floats) -> bool:

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The local rule: which moves are accepted, and the figures they leave.
+"""The rule by which a move is accepted.
 
 A move off a device that is hot (:mod:`.hot`) is accepted where the greater
 figure of its two devices falls by min_gain, that of
 :class:`.problem.Thresholds`. What the rest of the cluster does is not asked.
-Every accepted move lowers the greater of two figures and touches no other, so
-planning ends.
+It violates no SLO (:mod:`.violations`) and pays for its copy
+(:mod:`.copying`). Every accepted move lowers the greater of two figures and
+touches no other, so planning ends. :mod:`.refusals` asks the same in the same
+order, for the reason of each move that is not accepted.
 """
 
 from __future__ import annotations

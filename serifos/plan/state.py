@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """One assignment of volumes to pools, with Loads, space and latencies.
 
-Frozen: ``state.moved(...)`` is the state after a move. Everything in it is
+Frozen: ``state.after(...)`` is the state after moves. Everything in it is
 computed from the assignment, so that a state reached by moves equals, to the
 last bit, the one computed afresh.
 """

@@ -225,7 +225,7 @@ def _why(move: Move) -> str:
 
 
 def stays(seen: outlook.Outlook, short: Mapping[str, str]) -> Iterator[str]:
-    """Refusals, a line for each reason, and the immovable load."""
+    """Refusals, a line for each reason."""
     if seen.staying:
         yield table.as_text(of_staying(seen.staying[:_KINDS], short,
                                        seen.shared_names))

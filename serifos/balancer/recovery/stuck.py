@@ -79,11 +79,11 @@ def diagnose(record: Record, halves: tuple[Record, ...],
 
     It cannot where the services of both ends are up and either the source's
     was restarted since the migration last changed, or neither logical volume
-    has had a request for :data:`dg.QUIET_S`. Where the volume is in use only
-    the copy has to be quiet, since it would be written. A restart of the
-    source proves nothing for an attached volume, which Nova copies, nor for
-    an old copy, which a source that starts goes on deleting. A volume that
-    is ``completing`` is copied already: it is enough that neither record
+    has had a request for :data:`.diagnosis.QUIET_S`. Where the volume is in
+    use only the copy has to be quiet, since it would be written. A restart of
+    the source proves nothing for an attached volume, which Nova copies, nor
+    for an old copy, which a source that starts goes on deleting. A volume
+    that is ``completing`` is copied already: it is enough that neither record
     changes.
     """
     answer = functools.partial(diagnosis.Diagnosis, record, halves=halves,
@@ -218,7 +218,7 @@ def _heartbeats(ends: Sequence[Record],
 
 
 def _busy(halves: Sequence[Record], observed: activity.Observed) -> bool:
-    """Whether a copy had requests within :data:`dg.STILL_S`."""
+    """Whether a copy had requests within :data:`.diagnosis.STILL_S`."""
     return any(seen.quiet_s < min(diagnosis.STILL_S, seen.seconds)
                for half in halves
                if (seen := observed.volumes.get(half.id)) is not None)

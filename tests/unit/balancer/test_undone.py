@@ -68,9 +68,8 @@ class UndoneTest(cloud.Case):
             [(each.volume, each.source, each.target)
              for each in found.moves])
         self.assertEqual({True}, {each.ended for each in found.moves})
-        self.assertEqual(len(self.plan.moves), found.requested)
         self.assertLessEqual(found.ended_at, self.now)
-        self.assertEqual(plans.Carried(0, (), 0.0), plans.carried(
+        self.assertEqual(plans.Carried((), 0.0), plans.carried(
             self.entries(), 'another'))
 
     def test_one_that_failed_was_not_moved_and_one_is_under_way(self):
@@ -84,7 +83,6 @@ class UndoneTest(cloud.Case):
         found = plans.carried(self.entries(), 'x')
         self.assertEqual([('g', True), ('h', False)], [
             (each.volume, each.ended) for each in found.moves])
-        self.assertEqual(3, found.requested)
 
     def test_a_later_plan_does_not_hide_its_moves(self):
         first = self.plan.moves[0]

@@ -26,14 +26,14 @@ def plan(cluster: Cluster, models: Predictions, limits: Limits
     step = _step(first)
     if step is None:
         return summary.plan('hottest', first, first, [], truncated=False)
-    last = first.moved(*step)
+    last = first.after(*step)
     return summary.plan('hottest', first, last, [step],
                         truncated=_step(last.carried_out()) is not None)
 
 
 def _step(state: State) -> tuple[int, int] | None:
     """The accepted move of the busiest volume that leaves least, if any."""
-    able = np.flatnonzero(state.problem.able)
+    able = np.flatnonzero(state.able)
     busiest = sorted(able, key=lambda i: -state.problem.volumes[
         i].workload.outstanding)[:1]
     found = outcomes.every(state, np.array(busiest, np.intp))
