@@ -147,7 +147,7 @@ class StoryTest(case.TestbedTest):
         page = self.directory / 'cloud.html'
         for verb, says in (
                 (('status',), 'approve'), (('top', '--once'), 'node3'),
-                (('explain', 'node3'), 'node3 shows'),
+                (('explain', 'node3'), 'node3: '),
                 (('explain', 'logs'), 'luks'),
                 (('show', plan), 'carried out'), (('plans',), plan[:8]),
                 (('report', '--out', page), '')):

@@ -183,7 +183,7 @@ class MovesTest(case.NovaTest):
         page = self.directory / 'cloud.html'
         for verb, says in (
                 (('status',), 'auto'), (('top', '--once'), slow),
-                (('explain', slow), f'{slow} shows'),
+                (('explain', slow), f'{slow}: '),
                 (('show', plan), 'carried out'), (('plans',), plan[:8]),
                 (('history',), 'success'), (('report', '--out', page), ''),
                 (('observe',), ''), (('undo', plan), slow)):
