@@ -75,7 +75,7 @@ class Observation:
     hours: pool_errors.Hours = dataclasses.field(default_factory=dict)
 
     def hindrances(self, least: int = 2) -> list[str]:
-        """Why nothing may be moved now, a sentence each.
+        """Hindrances to any move now, a sentence each.
 
         :param least: pools with telemetry and a model that are needed
         """
@@ -266,7 +266,7 @@ class Observer:
 def hindrances(inventory: Inventory, found: cluster.Cluster,
                models: Collection[str], least: int,
                over: Collection[str] = ()) -> Iterator[str]:
-    """Why nothing may be moved now, a sentence each.
+    """Hindrances to any move now, a sentence each.
 
     :param models: the names of the usable ones
     :param least: pools that have to be seen, with a model
@@ -313,7 +313,7 @@ def in_flight(inventory: Inventory,
 
 def gaps(inventory: Inventory, observed: activity.Observed,
          found: cluster.Cluster) -> Iterator[str]:
-    """What is unknown and therefore left out of a plan, a sentence each."""
+    """Unknown things that a plan leaves out, a sentence each."""
     named = {stats.name: stats.model for stats in inventory.pools}
     for unread in inventory.unread:
         yield unread.sentence()

@@ -384,7 +384,7 @@ def changed(move: Move, cluster: Cluster,
 
 def outlook(plan: Plan, first: State,
             found: Mapping[str, Model]) -> outlooks.Outlook:
-    """What a plan comes to.
+    """The outlook of a plan by the models of its pools.
 
     :param first: what it begins with, of :func:`.planning.state`
     :param found: the models by their names

@@ -90,11 +90,11 @@ def find(stored: Plans, named: str) -> Plan:
 
 
 def any_time(move: Move) -> None:
-    """Why a move waits for later rounds: never, as a person approved it."""
+    """No reason to wait: a person approved the move."""
 
 
 def never(entries: Sequence[journal.Entry], now: float) -> None:
-    """What bars moves that need no approval: nothing."""
+    """No bar: the moves need no approval."""
 
 
 def barred(plan: Plan) -> batch.Barred:
