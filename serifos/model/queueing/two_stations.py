@@ -18,8 +18,8 @@ LARGEST = 1024
 """Clients up to which the network is solved; beyond, the last slope holds.
 The queue that is longest has grown to nearly all clients by then."""
 
-_AT_ONCE = 32
-"""Clients whose coefficients are in memory, of every network."""
+_AT_ONCE = 1024
+"""Networks whose responses to all numbers of clients are in memory."""
 
 
 def response_us(clients: float, a1: float, b1: float, a2: float = 0.0,
@@ -56,17 +56,19 @@ def responses_us(clients: npt.NDArray[np.float64],
     some = total > 0
     total = np.where(some, total, 1.0)
     last, now = total.copy(), total.copy()
-    done, least = 0, -whole[order]
-    for depth in np.union1d(whole[whole > 0], np.arange(
-            _AT_ONCE, whole.max(initial=0), _AT_ONCE)).tolist():
-        its = slice(np.searchsorted(least, -depth, 'right'))
-        fixed, slope, p, c = total[its], both[its], pair[its], cross[its]
-        before, after = last[its], now[its]
-        n = np.arange(done + 1, depth + 1)[:, None]
-        for most, less in zip(fixed + slope * n, (p * (n + 1) + c) * n):
-            before, after = after, most - less / after
-        last[its], now[its] = before, after
-        done = depth
+    depth = whole[order]
+    for first in range(0, np.count_nonzero(depth), _AT_ONCE):
+        its = slice(first, first + _AT_ONCE)
+        n = np.arange(1, depth[first] + 1)[:, None]
+        most = total[its] + both[its] * n
+        rows = np.empty((len(n) + 2, most.shape[1]))
+        rows[:2] = total[its]
+        np.multiply(pair[its] * (n + 1) + cross[its], n, out=rows[2:])
+        for before, row, fixed in zip(rows[1:], rows[2:], most):
+            np.divide(row, before, out=row)
+            np.subtract(fixed, row, out=row)
+        every = np.arange(rows.shape[1])
+        last[its], now[its] = (rows[depth[its] + i, every] for i in (0, 1))
     found = np.empty(len(whole))
     found[order] = np.where(
         some, last + (clients - whole)[order] * (now - last), 0.0)
