@@ -20,11 +20,11 @@ from serifos.facts.cluster import Cluster
 from serifos.facts import fields
 from serifos.facts.inventory import Inventory
 from serifos.facts import names
+from serifos.facts import phrases
 from serifos.facts import times
 from serifos.model.model import Model
 from serifos.model.model import P90_OF_MAE
 from serifos.model import verdict
-from serifos.plan import copying
 
 MOST_AHEAD_S = 5.0
 """How far a clock may be ahead of ours."""
@@ -242,7 +242,7 @@ def services(inventory: Inventory, now: float) -> Iterator[Finding]:
     if beats and -ahead > SILENT_S:
         yield failure(
             'No service of Cinder has sent a heartbeat for '
-            f'{copying.duration(-ahead)}; the clocks disagree, or none runs.')
+            f'{phrases.duration(-ahead)}; the clocks disagree, or none runs.')
     for service in inventory.services:
         home = service.cluster or service.host
         serves = inventory.service_of(home)
@@ -264,7 +264,7 @@ def observation(seen: Cluster | None, now: float,
     age = now - times.parse(seen.observed_at)
     if age > most_s:
         yield failure(
-            f'The observation is {copying.duration(age)} old, and the '
+            f'The observation is {phrases.duration(age)} old, and the '
             'scheduler goes without Serifos; is serifos-balancer running?')
     elif age < -MOST_AHEAD_S:
         yield failure(

@@ -49,7 +49,7 @@ from serifos.files import documents
 from serifos.files import model_files
 from serifos.model.model import Model
 from serifos.plan import eligibility
-from serifos.plan import text
+from serifos.plan import sentences
 
 LOG = log.getLogger(__name__)
 
@@ -174,7 +174,7 @@ class Observer:
         checks = planning.achieved(cluster, settings.limits, models)
         cluster = planning.measured(
             cluster, settings.limits, models, hours, checks)
-        unexplained = text.unexplained(cluster.pools)
+        unexplained = sentences.unexplained(cluster.pools)
         if unexplained is not None:
             LOG.warning('%s', unexplained)
         cluster = dataclasses.replace(cluster, mark=mark)

@@ -38,8 +38,8 @@ from serifos.plan import affinity
 from serifos.plan.limits import Limits
 from serifos.plan.plan import Plan
 from serifos.plan.recent import Recent
+from serifos.plan import sentences
 from serifos.plan.slots import Slots
-from serifos.plan import text
 
 LOG = log.getLogger(__name__)
 
@@ -132,10 +132,7 @@ class Balancer:
                 settings, seen, limits, recent, clock(), slots)
         plan = planning.issued(
             decide.plan(settings, basis), clock(), settings.plan_ttl_s)
-        LOG.info('The worst predicted latency is %.4g ms; %s moves %s, '
-                 'then it is %.4g ms.', plan.max_us.before / 1e3,
-                 plan.planner, text.volumes(len(plan.moves)),
-                 plan.max_us.after / 1e3)
+        LOG.info('%s', sentences.made(plan))
         return Decision(seen, recent, plan, basis)
 
     def act(self, decision: Decision) -> Plan | None:

@@ -29,8 +29,8 @@ from serifos.cmd import output
 from serifos import conf
 from serifos.conf import files
 from serifos import errors
+from serifos.facts import phrases
 from serifos.files import atomic
-from serifos.report import wording
 
 # futurist, which tooz needs, still looks for eventlet where that is.
 warnings.filterwarnings('ignore', message='\nEventlet is deprecated')
@@ -238,7 +238,7 @@ def _check_columns(asked: Sequence[str], names: Sequence[str]) -> None:
     if asked and not plain(asked) & plain(names):
         raise errors.InputError(
             f'-c {asked[0]!r}: there is no such column; there are: '
-            f'{wording.several(names, _COLUMNS) or "none"}.')
+            f'{phrases.several(names, _COLUMNS) or "none"}.')
 
 
 class _Lacking(Fails):

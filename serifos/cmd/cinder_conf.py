@@ -19,8 +19,8 @@ from serifos.conf import files
 from serifos.conf import scheduler
 from serifos.conf import values
 from serifos import errors
+from serifos.facts import phrases
 from serifos.files import atomic
-from serifos.report import wording
 
 OPT = cfg.MultiStrOpt(
     'cinder-conf', default=[], metavar='PATH',
@@ -54,7 +54,7 @@ def findings(given: Sequence[str], ours: cfg.ConfigOpts
                    'this host; run this on the hosts of cinder-scheduler, '
                    'too.')
         return
-    name = f'The configuration of {_PROGRAM} ({wording.several(paths)})'
+    name = f'The configuration of {_PROGRAM} ({phrases.several(paths)})'
     conf = _read(name, paths, given)
     faults = [*_faults(conf)]
     yield from map(failure, faults)

@@ -26,6 +26,7 @@ from typing import Any
 from cliff import columns
 
 from serifos import errors
+from serifos.facts import phrases
 from serifos.files import atomic
 from serifos.report import table
 from serifos.report import wording
@@ -238,7 +239,7 @@ def figure(value: float, unit: str) -> str:
 
     :param unit: such as ``us``, ``iops`` or ``mib_s``
     """
-    return f'{wording.ms(value)} ms' if unit == 'us' else f'{value:.4g}'
+    return f'{phrases.ms(value)} ms' if unit == 'us' else f'{value:.4g}'
 
 
 def named(values: Mapping[str, Any],

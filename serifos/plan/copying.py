@@ -18,6 +18,7 @@ from __future__ import annotations
 import numpy as np
 
 from serifos.facts import hot_by
+from serifos.facts import phrases
 from serifos.facts.refusals import Code
 from serifos.plan.outcomes import Outcomes
 from serifos.plan.problem import Bools
@@ -85,11 +86,11 @@ def why_not(state: State, moves: Outcomes) -> list[str | None]:
     harm = np.exp(_harm_s(state, moves) / _queued(state, moves) / (
         copy_s + wiping_s)) - 1
     for i, row in enumerate(rows.tolist()):
-        wiped = (f' and wiping its source {duration(wiping_s[i])}'
+        wiped = (f' and wiping its source {phrases.duration(wiping_s[i])}'
                  if wiping_s[i] else '')
         found[row] = Code.COPY_COSTS.of(
-            copy=duration(copy_s[i]), wiped=wiped, harm=100 * harm[i],
-            gain=100 * gain[i], horizon=duration(limits.horizon_s))
+            copy=phrases.duration(copy_s[i]), wiped=wiped, harm=100 * harm[i],
+            gain=100 * gain[i], horizon=phrases.duration(limits.horizon_s))
     return found
 
 
@@ -162,11 +163,3 @@ def _shown_us(state: State, devices: Ints, copy: int,
             problem.copies[copy], (len(devices), *problem.copies[
                 copy, None].shape))) if problem.hot_by == hot_by.BUSY else None
     return at_rate(state.figure_us[devices], busiest, s_per_gib, takes_us)
-
-
-def duration(seconds: float) -> str:
-    """A time in words: 40 s, 12 min, 5.5 h."""
-    for unit, name in (3600.0, 'h'), (60.0, 'min'):
-        if seconds >= 2 * unit:
-            return f'{seconds / unit:.3g} {name}'
-    return f'{seconds:.3g} s'

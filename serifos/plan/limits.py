@@ -13,6 +13,7 @@ from serifos.facts import cluster
 from serifos.facts.hot_by import BUSY
 from serifos.facts.hot_by import LATENCY
 from serifos.facts.hot_by import UNITS
+from serifos.facts import phrases
 from serifos.facts.refusals import Code
 from serifos.facts.refusals import Reason
 
@@ -159,8 +160,9 @@ def shortfall(before_us: float, after_us: float, min_gain: float,
     """
     if after_us > before_us:
         code = Code.BUSIER if hot_by == BUSY else Code.SLOWER
-        return code.of(worse=worse(hot_by), then=figure(after_us, hot_by),
-                       now=_number(before_us, hot_by))
+        return code.of(worse=phrases.worse(hot_by), now=phrases.exact(
+            before_us, hot_by), then=f'{phrases.exact(after_us, hot_by)} '
+            f'{UNITS[hot_by]}')
     gain = 1 - after_us / before_us if before_us > 0 else 0.0
     if gain <= LEAST_GAIN:
         return Code.NO_GAIN.of()
@@ -237,26 +239,3 @@ def volume_refusal(volume: cluster.Volume, pool: cluster.Pool | None,
     if not pool.balance:
         return left_out(pool)
     return None if modelled else unmodelled(pool)
-
-
-def worse(hot_by: str) -> str:
-    """Slower or busier: a pool of the greater planning figure."""
-    return 'busier' if hot_by == BUSY else 'slower'
-
-
-def change(was_us: float, then_us: float, hot_by: str) -> str:
-    """Two planning figures, with their unit."""
-    return f'{_number(was_us, hot_by)} -> {figure(then_us, hot_by)}'
-
-
-def figure(figure_us: float, hot_by: str) -> str:
-    """A planning figure with its unit.
-
-    :param hot_by: what it is of
-    """
-    return f'{_number(figure_us, hot_by)} {UNITS[hot_by]}'
-
-
-def _number(figure_us: float, hot_by: str) -> str:
-    return (f'{figure_us / 1e4:.3g}' if hot_by == BUSY
-            else f'{figure_us / 1000:.4g}')

@@ -32,7 +32,6 @@ from serifos.plan.problem import Floats
 from serifos.plan.problem import Ints
 from serifos.plan.problem import Problem
 from serifos.plan.state import State
-from serifos.plan import text
 from serifos.plan import violations
 
 
@@ -251,11 +250,6 @@ class Outlook:
         """The pools that a move leaves or comes to."""
         return frozenset(name for move in self.plan.moves
                          for name in (move.source, move.target))
-
-    @property
-    def unexplained(self) -> str | None:
-        """That pools do not fit their models; None if all do."""
-        return text.unexplained(each.pool for each in self.pools)
 
     @property
     def relieved(self) -> tuple[PoolOutlook, ...]:

@@ -11,10 +11,10 @@ import math
 import numpy as np
 
 from serifos.facts.cluster import Volume
+from serifos.facts import phrases
 from serifos.facts.refusals import Reason
 from serifos.plan import copying
 from serifos.plan.hot import hot_pools
-from serifos.plan import limits
 from serifos.plan.outcomes import Step
 from serifos.plan.plan import Cause
 from serifos.plan.plan import Change
@@ -188,7 +188,8 @@ def _reason(was_us: float, left_us: float, came_us: float,
             keeps: float, hot_by: str) -> Reason:
     worse_us = max(left_us, came_us)
     if worse_us <= was_us * keeps:
-        return Cause.HOT.of(worse=limits.worse(hot_by),
-                            change=limits.change(was_us, worse_us, hot_by))
+        return Cause.HOT.of(
+            worse=phrases.worse(hot_by),
+            change=phrases.exact_change(was_us, worse_us, hot_by))
     return Cause.HOT_WITH_OTHERS.of(
-        change=limits.change(was_us, left_us, hot_by))
+        change=phrases.exact_change(was_us, left_us, hot_by))

@@ -11,9 +11,9 @@ import textwrap
 
 from serifos.facts import fields
 from serifos.facts.journal import Entry
+from serifos.facts import phrases
 from serifos.facts import pool_errors
 from serifos.facts import times
-from serifos.plan import copying
 from serifos.plan.outlook import Outlook
 from serifos.plan.outlook import PoolOutlook
 from serifos.plan.plan import Move
@@ -51,13 +51,13 @@ def latencies(seen: Outlook, short: Mapping[str, str]) -> page.Section:
     drawn = [_pools(shown[:_OPEN], short, scale)] if shown else []
     if len(shown) > _OPEN:
         drawn.append(charts.element(
-            'details', charts.element('summary', wording.count(
+            'details', charts.element('summary', phrases.count(
                 len(shown) - _OPEN, 'more pool') + ', drawn'),
             _pools(shown[_OPEN:], short, scale)))
     every = plan_text.of_pools(seen, seen.pools[:_ROWS])
     more = len(seen.pools) - len(shown)
     return page.Section(
-        'Pools by latency', f'{wording.count(len(seen.pools), "pool")}, the '
+        'Pools by latency', f'{phrases.count(len(seen.pools), "pool")}, the '
         'slowest first' + (
             f'; {len(shown):,} of them are drawn, all are in the table.'
             if more else '.'), drawn,
@@ -86,38 +86,38 @@ def _pools(shown: Sequence[PoolOutlook], short: Mapping[str, str],
 
 def _pool(each: PoolOutlook, name: str, scale: charts.Scale) -> str:
     was_us, then_us = each.latencies_us
-    said = [f'{name}: {wording.ms(was_us)} ms predicted now']
+    said = [f'{name}: {phrases.ms(was_us)} ms predicted now']
     expected = each.before.expected
     drawn = [scale.grid(0, 26)]
     if expected is not None:
-        said.append(f'90 % interval {wording.ms(expected.low_us)} to '
-                    f'{wording.ms(expected.high_us)} ms')
+        said.append(f'90 % interval {phrases.ms(expected.low_us)} to '
+                    f'{phrases.ms(expected.high_us)} ms')
         low = scale(expected.low_us / 1e3)
         drawn.append(charts.bar(low, 7, scale(expected.high_us / 1e3) - low,
                                 12,
                                 'band', said[-1]))
     if each.seen_us is not None:
-        said.append(f'{wording.ms(each.seen_us)} ms measured')
+        said.append(f'{phrases.ms(each.seen_us)} ms measured')
         drawn.append(charts.line(scale(each.seen_us / 1e3), 5,
                                  scale(each.seen_us / 1e3), 21, 'ink', 2.0))
     at, to = scale(was_us / 1e3), scale(then_us / 1e3)
-    changes = wording.ms(was_us) != wording.ms(then_us)
+    changes = phrases.ms(was_us) != phrases.ms(then_us)
     if changes:
-        said.append(f'{wording.ms(then_us)} ms after the plan')
+        said.append(f'{phrases.ms(then_us)} ms after the plan')
         drawn += [charts.line(at, 13, to, 13, 'green', 2.0),
                   charts.diamond(to, 13, 'green', said[-1])]
     hot = each.before.hot
     if hot:
         said.append('it is hot')
     if each.before.violated:
-        said.append(wording.count(each.before.violated, 'violated SLO'))
+        said.append(phrases.count(each.before.violated, 'violated SLO'))
     if each.before.forecast:
-        said.append(wording.count(each.before.forecast,
+        said.append(phrases.count(each.before.forecast,
                                   'forecast SLO violation'))
     drawn.append(charts.dot(at, 13, 'red' if hot else 'blue', said[0]))
     return charts.row(
         name, charts.picture('; '.join(said), 26, *drawn),
-        (wording.change(was_us, then_us) if changes else wording.ms(was_us))
+        (phrases.change(was_us, then_us) if changes else phrases.ms(was_us))
         + ' ms')
 
 
@@ -137,7 +137,7 @@ class _Flow:
     def words(self) -> str:
         return f'{self.gib:,.4g} GiB' + (
             '' if self.copy_s is None
-            else f', {copying.duration(self.copy_s)}')
+            else f', {phrases.duration(self.copy_s)}')
 
 
 def moves(seen: Outlook, short: Mapping[str, str]
@@ -149,11 +149,11 @@ def moves(seen: Outlook, short: Mapping[str, str]
     flows = sorted(_flows(every), key=lambda flow: -flow.gib)
     shown = flows[:_FLOWS]
     more = sum(flow.moves for flow in flows[_FLOWS:])
-    notes = [f'{wording.count(len(every), "move")}, {seen.gib:,.6g} GiB'
+    notes = [f'{phrases.count(len(every), "move")}, {seen.gib:,.6g} GiB'
              + ('' if seen.copy_s is None
-                else f', about {copying.duration(seen.copy_s)}') + '.']
+                else f', about {phrases.duration(seen.copy_s)}') + '.']
     if more:
-        notes.append(f'{wording.count(more, "move")} between other pools '
+        notes.append(f'{phrases.count(more, "move")} between other pools '
                      f'{"is" if more == 1 else "are"} not drawn.')
     listed = plan_text.of_moves(seen, short)
     if len(listed.rows) < len(every):
@@ -202,7 +202,7 @@ def _arrows(flows: list[_Flow], short: Mapping[str, str]) -> str:
         middle = (_LEFT + _RIGHT) / 2
         title = (f'{short.get(flow.source, flow.source)} → '
                  f'{short.get(flow.target, flow.target)}: '
-                 f'{wording.count(flow.moves, "volume")}, {flow.words()}')
+                 f'{phrases.count(flow.moves, "volume")}, {flow.words()}')
         drawn.append(charts.element(
             'path', charts.element('title', charts.escaped(title)),
             d=f'M{_LEFT} {y:.2f}C{middle} {y:.2f} {middle} {z:.2f} '
@@ -268,7 +268,7 @@ def last_day(hours: pool_errors.Hours, order: Sequence[str],
     more = len(shown) - _PANELS
     return page.Section(
         'The last day', 'Means of hours, ms, those of the slowest pools'
-        + (f'; {wording.count(more, "other pool")} in serifos-balancer '
+        + (f'; {phrases.count(more, "other pool")} in serifos-balancer '
            'history --pools.' if more > 0 else '.'), [
             charts.element('p', charts.legend([
                 (charts.line(0, 8, 100, 8, 'ink', 3), 'measured'),
@@ -300,7 +300,7 @@ def _panel(name: str, hours: Sequence[pool_errors.Hour], scale: charts.Scale,
                 dash))
         inside += [charts.dot(
             across(hour), _DEEP * up(figure(hour)) / 100, colour,
-            f'{times.text(hour.begin)}: {wording.ms(figure(hour))} ms {title}',
+            f'{times.text(hour.begin)}: {phrases.ms(figure(hour))} ms {title}',
             2.5) for hour in hours]
     plot = charts.element('svg', *inside, x='3rem', y=6,
                           width='calc(100% - 3rem)', height=_DEEP,
@@ -316,9 +316,9 @@ def _panel(name: str, hours: Sequence[pool_errors.Hour], scale: charts.Scale,
               charts.text(last, 100, _DEEP + 22, 'end')]
     last_hour = hours[-1]
     said = (
-        f'{name}, hour by hour: {wording.ms(last_hour.mean_seen_us)} ms '
+        f'{name}, hour by hour: {phrases.ms(last_hour.mean_seen_us)} ms '
         f'measured in the last hour that is known, '
-        f'{wording.ms(last_hour.mean_predicted_us)} ms predicted')
+        f'{phrases.ms(last_hour.mean_predicted_us)} ms predicted')
     return charts.captioned(charts.escaped(name), charts.picture(
         said, _DEEP + 28, plot, *marks))
 
@@ -366,7 +366,7 @@ def achieved(entries: Iterable[Entry], short: Mapping[str, str],
                           height=20)
     return page.Section(
         heading,
-        f'Of {wording.count(len(found), "pool")} after moves, the middle '
+        f'Of {phrases.count(len(found), "pool")} after moves, the middle '
         f'one was {100 * off[len(off) // 2]:.0f} % off what was predicted.',
         [charts.captioned(
             'Across: latency predicted of a pool after a move, ms; up: '
@@ -387,5 +387,5 @@ def _points(entry: Entry, short: Mapping[str, str],
             pool = short.get(facts[end], wording.pool(facts[end]))
             name = names.get(facts['volume'], wording.name(facts['volume']))
             yield foretold, seen, (
-                f'{pool} after the move of {name}: {wording.ms(foretold)} ms '
-                f'predicted, {wording.ms(seen)} ms measured')
+                f'{pool} after the move of {name}: {phrases.ms(foretold)} ms '
+                f'predicted, {phrases.ms(seen)} ms measured')

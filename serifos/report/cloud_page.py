@@ -11,17 +11,18 @@ import dataclasses
 
 from serifos.facts.cluster import Cluster
 from serifos.facts.journal import Entry
+from serifos.facts import phrases
 from serifos.facts.pool_errors import Hours
 from serifos.plan.explain import Heat
 from serifos.plan.explain import Part
 from serifos.plan import outlook
 from serifos.plan.outlook import Outlook
 from serifos.plan.outlook import Staying
+from serifos.plan import sentences
 from serifos.report import charts
 from serifos.report import cloud_charts
 from serifos.report import explanation
 from serifos.report import page
-from serifos.report import plan_sentences
 from serifos.report import plan_text
 from serifos.report import table
 from serifos.report import wording
@@ -82,10 +83,10 @@ def render(facts: Facts) -> str:
     slowest = [each.pool.name for each in seen.pools]
     return page.render(
         'The cloud and its plan',
-        f'{wording.count(len(facts.cluster.pools), "pool")}, '
-        f'{wording.count(len(facts.cluster.volumes), "volume")}, observed at '
+        f'{phrases.count(len(facts.cluster.pools), "pool")}, '
+        f'{phrases.count(len(facts.cluster.volumes), "volume")}, observed at '
         f'{facts.cluster.observed_at or "an unknown time"}. '
-        f'{plan_sentences.basis(seen)}',
+        f'{sentences.basis(seen)}',
         [cloud_charts.latencies(seen, short),
          *_why(facts, short),
          *cloud_charts.moves(seen, short),
@@ -95,11 +96,11 @@ def render(facts: Facts) -> str:
              [*facts.explained, *order, *slowest])), short, facts.at),
          cloud_charts.achieved(facts.entries, short, names),
          *facts.doing],
-        verdict=plan_sentences.headline(seen, short),
+        verdict=sentences.headline(seen, short),
         answers=[*_answers(
             seen, short, {name: its.parts
                           for name, its in facts.explained.items()},
-            facts.mode, facts.last, [*plan_sentences.warnings(
+            facts.mode, facts.last, [*sentences.warnings(
                 seen, short, facts.age_s, facts.stale_s)])])
 
 
@@ -122,8 +123,9 @@ def _answers(seen: Outlook, short: Mapping[str, str],
     :param last: what became of the last plan
     :param warnings: why the figures may mislead, sentences
     """
-    if seen.unexplained is not None:
-        yield 'Do the pools fit their models?', seen.unexplained
+    unexplained = sentences.unexplained(each.pool for each in seen.pools)
+    if unexplained is not None:
+        yield 'Do the pools fit their models?', unexplained
     yield 'Is anything slow?', _slow(seen, short)
     blamed = [f'{short[name]}: {said} {_who(parts, seen)}'
               for name, parts in why.items()
@@ -142,10 +144,10 @@ def _slow(seen: Outlook, short: Mapping[str, str]) -> str:
     planned = [each for each in seen.pools if each.planned]
     if not planned:
         return 'Nothing is known of it: no pool has a model.'
-    said = plan_sentences.trouble(seen)
+    said = sentences.trouble(seen)
     hot = [each for each in planned if each.before.hot] or planned[:1]
-    shows = wording.several([f'{short[each.pool.name]} with '
-                             f'{wording.ms(each.before.latency_us)} ms'
+    shows = phrases.several([f'{short[each.pool.name]} with '
+                             f'{phrases.ms(each.before.latency_us)} ms'
                              for each in hot], _NAMED)
     return (f'Yes, {said}: {shows}.' if said else
             'No: no pool is hot and no SLO is violated. Of all pools the '
@@ -166,15 +168,15 @@ def _moved(seen: Outlook, short: Mapping[str, str], mode: str) -> str:
             + f' from {short.get(move.source, wording.pool(move.source))} to '
             + short.get(move.target, wording.pool(move.target))
             for move, one in zip(seen.plan.moves, seen.volumes)]
-    return (f'{wording.count(len(said), "volume")}: '
-            f'{wording.several(said, _NAMED)}. {mode}')
+    return (f'{phrases.count(len(said), "volume")}: '
+            f'{phrases.several(said, _NAMED)}. {mode}')
 
 
 def _cost(seen: Outlook, short: Mapping[str, str]) -> str:
     if not seen.plan.moves:
         return 'Nothing.'
-    return ' '.join([plan_sentences.price(seen),
-                     *plan_sentences.shortcomings(seen, short)])
+    return ' '.join([sentences.price(seen),
+                     *sentences.shortcomings(seen, short)])
 
 
 def _stays(seen: Outlook, short: Mapping[str, str]) -> str:
@@ -201,7 +203,7 @@ def _staying(seen: Outlook,
     yield page.Section(
         'What stays, and why', ' '.join(filter(None, [
             plan_text.immovable(seen),
-            f'{wording.count(more, "rarer reason")} of volumes on slow pools '
+            f'{phrases.count(more, "rarer reason")} of volumes on slow pools '
             f'{"is" if more == 1 else "are"} left out of the table.'
             if more > 0 else ''])), drawn,
         [plan_text.of_staying(seen.staying[:_KINDS], short,
@@ -214,7 +216,7 @@ def _immovable(held: Sequence[Staying]) -> str:
     scale = charts.Scale(100.0)
 
     def row(name: str, share: float, volumes: int) -> str:
-        value = f'{table.percent(share, ".0f")}, ' + wording.count(
+        value = f'{table.percent(share, ".0f")}, ' + phrases.count(
             volumes, 'volume')
         return charts.row(name, charts.picture(
             f'{name}: {value}', 22, scale.grid(0, 22), charts.bar(
@@ -241,7 +243,7 @@ def _slos(every: Sequence[outlook.TypeSlo]) -> page.Section:
         (each.volumes, each.violated[0], each.forecast[0])
         for each in every)))
     return page.Section(
-        'SLOs', f'{violated:,} of {wording.count(number, "SLO")} '
+        'SLOs', f'{violated:,} of {phrases.count(number, "SLO")} '
         f'{"is" if violated == 1 else "are"} violated, as measured; '
         f'{forecast:,} more {"is" if forecast == 1 else "are"} forecast to '
         'be.', tables=[table.Table(

@@ -13,6 +13,7 @@ import textwrap
 from typing import Any
 
 from serifos.facts import hot_by
+from serifos.facts import phrases
 from serifos.facts import refusals
 from serifos.plan.explain import Goal
 from serifos.plan.explain import Heat
@@ -20,7 +21,7 @@ from serifos.plan.explain import Part
 from serifos.plan.outlook import Outlook
 from serifos.plan.outlook import PoolOutlook
 from serifos.plan.plan import Cause
-from serifos.report import plan_sentences
+from serifos.plan import sentences
 from serifos.report import table
 from serifos.report import wording
 
@@ -64,7 +65,7 @@ def paragraphs(seen: Outlook, name: str, heat: Heat | None,
     its = next(each for each in seen.pools if each.pool.name == name)
     yield ' '.join(_shown(its, short[name], heat, seen))
     yield ' '.join(_planned(its, seen))
-    yield plan_sentences.basis(seen)
+    yield sentences.basis(seen)
     blamed = blame(parts, seen)
     if blamed is not None:
         yield blamed
@@ -78,7 +79,7 @@ def blame(parts: Sequence[Part], seen: Outlook) -> str | None:
     if not parts or parts[0].without_us is None:
         return None
     return (f'Without {wording.volume(parts[0].volume, seen.shared_names)} it '
-            f'would have {wording.ms(parts[0].without_us)} ms; no other '
+            f'would have {phrases.ms(parts[0].without_us)} ms; no other '
             'volume adds more.')
 
 
@@ -111,7 +112,7 @@ def _pool(seen: Outlook, name: str, heat: Heat | None,
     yield ''
     yield table.as_text(volumes(seen, name, parts))
     if len(parts) > _VOLUMES:
-        yield f'and {wording.count(len(parts) - _VOLUMES, "other volume")}'
+        yield f'and {phrases.count(len(parts) - _VOLUMES, "other volume")}'
     yield ''
     yield 'For one volume and every pool: serifos-balancer explain VOLUME.'
 
@@ -120,14 +121,14 @@ def _shown(its: PoolOutlook, name: str, heat: Heat | None,
            seen: Outlook) -> Iterator[str]:
     """Predicted and measured latency of the pool."""
     measured = '' if its.seen_us is None else (
-        f'measured latency {wording.ms(its.seen_us)} ms')
+        f'measured latency {phrases.ms(its.seen_us)} ms')
     if not its.planned:
         yield (f'{name} has no usable model: nothing is predicted of it, and '
                f'no volume leaves it or comes to it{"; " * bool(measured)}'
                f'{measured}.')
     else:
         yield (f'{name}: predicted latency '
-               f'{wording.ms(its.before.latency_us)} ms{_interval(its)}'
+               f'{phrases.ms(its.before.latency_us)} ms{_interval(its)}'
                f'{"; " * bool(measured)}{measured}.')
     if its.pool.state != 'up':
         yield f'It is {its.pool.state}.'
@@ -135,7 +136,7 @@ def _shown(its: PoolOutlook, name: str, heat: Heat | None,
         yield its.pool.drift_sentence
     if heat is not None:
         before, unit, after = _HEAT[seen.hot_by]
-        figure, level = (wording.figure(each, seen.hot_by)
+        figure, level = (phrases.figure(each, seen.hot_by)
                          for each in (heat.figure_us, heat.level_us))
         yield (f'It is {"" if its.before.hot else "not "}hot: '
                f'{before} {figure} {unit}{after} '
@@ -149,7 +150,7 @@ def _interval(its: PoolOutlook) -> str:
     if expected is None:
         return ''
     return (
-        f' ({wording.ms(expected.low_us)} to {wording.ms(expected.high_us)}'
+        f' ({phrases.ms(expected.low_us)} to {phrases.ms(expected.high_us)}'
         + (', beyond what its model was trained on' if expected.outside
            else '') + ')')
 
@@ -158,7 +159,7 @@ def _active(its: PoolOutlook) -> str:
     """Such as: 1 of its 2 volumes is active."""
     if its.volumes == 1:
         return 'Its one volume is ' + ('active' if its.active else 'idle')
-    return (f'{its.active:,} of its {wording.count(its.volumes, "volume")} '
+    return (f'{its.active:,} of its {phrases.count(its.volumes, "volume")} '
             f'{"is" if its.active == 1 else "are"} active')
 
 
@@ -169,15 +170,15 @@ def _planned(its: PoolOutlook, seen: Outlook) -> Iterator[str]:
     for number, how in ((its.before.violated, 'violated'),
                         (its.before.forecast, 'forecast to be violated')):
         if number:
-            yield (f'{wording.count(number, "SLO")} of its volumes '
+            yield (f'{phrases.count(number, "SLO")} of its volumes '
                    f'{"is" if number == 1 else "are"} {how}.')
     off, to = (sum(getattr(move, end) == its.pool.name
                    for move in seen.plan.moves)
                for end in ('source', 'target'))
     if off or to:
         yield (
-            f'A plan now has {wording.count(off, "move")} off it and {to} to '
-            f'it, and brings it to {wording.ms(its.after.latency_us)} ms.')
+            f'A plan now has {phrases.count(off, "move")} off it and {to} to '
+            f'it, and brings it to {phrases.ms(its.after.latency_us)} ms.')
     else:
         yield 'A plan now leaves it as it is.'
 
@@ -193,13 +194,13 @@ def _row(part: Part, its: PoolOutlook, short: Mapping[str, str],
     known = (None,) * 4 if doing is None else (
         doing.iops, float(doing.block_kib),
         table.percent(doing.write_pct / 100, '.0f'),
-        wording.ms(doing.latency_us))
-    busy = () if part.figure_us is None else (wording.busy(part.figure_us),)
+        phrases.ms(doing.latency_us))
+    busy = () if part.figure_us is None else (phrases.busy(part.figure_us),)
     return (name, table.percent(part.share, '.0f'), *busy, part.outstanding,
             *known,
-            wording.ms(part.without_us), '–' if goal is None else (
+            phrases.ms(part.without_us), '–' if goal is None else (
                 f'{short[goal.pool]} '
-                f'{wording.change(goal.was_us, goal.then_us)}'),
+                f'{phrases.change(goal.was_us, goal.then_us)}'),
             _what(part, goal, goes.get(one.id), short))
 
 
@@ -230,14 +231,14 @@ def _volume(seen: Outlook, part: Part) -> Iterator[str]:
     yield from wording.wrapped(' '.join(_owned(part, home)))
     yield from wording.wrapped(' '.join(_doing(part, home)))
     yield from wording.wrapped(' '.join(_staying(part, seen, short, home)))
-    yield from wording.wrapped(plan_sentences.basis(seen))
+    yield from wording.wrapped(sentences.basis(seen))
     shown = part.goals[:_GOALS]
     if not shown:
         return
     yield ''
     yield table.as_text(table.Table(
         ('pool', 'now, ms', 'with it', 'what stops it', 'to change this'),
-        [(short[goal.pool], wording.ms(goal.was_us), wording.ms(goal.then_us),
+        [(short[goal.pool], phrases.ms(goal.was_us), phrases.ms(goal.then_us),
           *_stops(goal)) for goal in shown],
         'Where it could go by itself: pools that may take it first, of these '
         'the fastest.'))
@@ -247,7 +248,7 @@ def _volume(seen: Outlook, part: Part) -> Iterator[str]:
             'nothing stops it' if goal.why is None
             else refusals.kind(goal.why) for goal in more)
         yield from wording.wrapped(
-            f'and {wording.count(len(more), "other pool")}: ' + '; '.join(
+            f'and {phrases.count(len(more), "other pool")}: ' + '; '.join(
                 f'{number:,} × {wording.plain(kind, 200)}'
                 for kind, number in kinds.most_common(_KINDS)).replace(
                     'the best pool for it', 'the pool') + '.')
@@ -274,11 +275,11 @@ def _doing(part: Part, home: str) -> Iterator[str]:
                f'{doing.block_kib:.4g} KiB'
                + ('' if doing.iops is None else f', {doing.iops:,.4g} IOPS')
                + ('' if doing.latency_us is None else
-                  f'; measured latency {wording.ms(doing.latency_us)} ms')
+                  f'; measured latency {phrases.ms(doing.latency_us)} ms')
                + '.')
     slo_us = part.volume.max_latency_us
     if slo_us is not None:
-        yield (f'The SLO of its type is {wording.ms(slo_us)} ms, '
+        yield (f'The SLO of its type is {phrases.ms(slo_us)} ms, '
                f'predicted to be {"violated" if part.late else "met"}.')
 
 
@@ -288,8 +289,8 @@ def _staying(part: Part, seen: Outlook, short: Mapping[str, str],
                 if each.pool.name == part.volume.pool), None)
     if its is not None and its.planned and part.without_us is not None:
         yield (
-            f'Without it {home} would have {wording.ms(part.without_us)} ms '
-            f'instead of {wording.ms(its.before.latency_us)}.')
+            f'Without it {home} would have {phrases.ms(part.without_us)} ms '
+            f'instead of {phrases.ms(its.before.latency_us)}.')
     move = next((move for move in seen.plan.moves
                  if move.volume == part.volume.id), None)
     if move is not None:

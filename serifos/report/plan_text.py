@@ -13,11 +13,12 @@ from serifos.facts.cluster import Volume
 from serifos.facts.hot_by import BUSY
 from serifos.facts.hot_by import READ_P99
 from serifos.facts.hot_by import WRITE_P99
+from serifos.facts import phrases
 from serifos.plan import outlook
 from serifos.plan.outlook import Staying
 from serifos.plan.plan import Cause
 from serifos.plan.plan import Move
-from serifos.report import plan_sentences
+from serifos.plan import sentences
 from serifos.report import table
 from serifos.report import wording
 
@@ -54,14 +55,15 @@ def text(seen: outlook.Outlook, age_s: float | None, stale_s: float) -> str:
 def _lines(seen: outlook.Outlook, age_s: float | None,
            stale_s: float) -> Iterator[str]:
     short = wording.pools(each.pool.name for each in seen.pools)
-    if seen.unexplained is not None:
-        yield from wording.wrapped(seen.unexplained)
-    yield from wording.wrapped(plan_sentences.headline(seen, short))
-    yield from wording.wrapped(plan_sentences.basis(seen))
-    for title, sentences in (
-            ('Trade-off', plan_sentences.shortcomings(seen, short)),
-            ('Warning', plan_sentences.warnings(seen, short, age_s, stale_s))):
-        for sentence in sentences:
+    unexplained = sentences.unexplained(each.pool for each in seen.pools)
+    if unexplained is not None:
+        yield from wording.wrapped(unexplained)
+    yield from wording.wrapped(sentences.headline(seen, short))
+    yield from wording.wrapped(sentences.basis(seen))
+    for title, several in (
+            ('Trade-off', sentences.shortcomings(seen, short)),
+            ('Warning', sentences.warnings(seen, short, age_s, stale_s))):
+        for sentence in several:
             yield from wording.wrapped(sentence, f'{title}: ')
     for part in (pools(seen), moves(seen, short),
                  stays(seen, short)):
@@ -83,11 +85,11 @@ def pools(seen: outlook.Outlook) -> Iterator[str]:
         names = {each.pool.name for each in shown}
         others = [each for each in seen.pools if each.pool.name not in names]
         touched = sum(each.pool.name in seen.touched for each in others)
-        yield (f'and {wording.count(more, "other pool")}, {touched:,} of them '
+        yield (f'and {phrases.count(more, "other pool")}, {touched:,} of them '
                'touched by the plan; at most '
-               f'{wording.ms(max(each.latencies_us[0] for each in others))} '
+               f'{phrases.ms(max(each.latencies_us[0] for each in others))} '
                'ms now, '
-               f'{wording.ms(max(each.latencies_us[1] for each in others))} '
+               f'{phrases.ms(max(each.latencies_us[1] for each in others))} '
                'after.')
 
 
@@ -133,11 +135,11 @@ def chosen(seen: outlook.Outlook) -> list[outlook.PoolOutlook]:
 def _pool(each: outlook.PoolOutlook, hot_by: str) -> tuple[object, ...]:
     was, then = each.before, each.after
     interval = '–' if was.expected is None else (
-        f'{wording.ms(was.expected.low_us)} to '
-        f'{wording.ms(was.expected.high_us)}')
+        f'{phrases.ms(was.expected.low_us)} to '
+        f'{phrases.ms(was.expected.high_us)}')
     return (wording.pool(each.pool.name), f'{each.active}/{each.volumes}',
-            wording.ms(each.seen_us), _marked(was), interval, _marked(then),
-            *(_turn(*(wording.figure(side.figure_us, hot_by)
+            phrases.ms(each.seen_us), _marked(was), interval, _marked(then),
+            *(_turn(*(phrases.figure(side.figure_us, hot_by)
                       for side in (was, then))),) * (hot_by in _FIGURES),
             _turn('yes' if was.hot else 'no', 'yes' if then.hot else 'no'),
             _turn(str(was.violated), str(then.violated)),
@@ -148,7 +150,7 @@ def _pool(each: outlook.PoolOutlook, hot_by: str) -> tuple[object, ...]:
 
 def _marked(side: outlook.Side) -> str:
     outside = side.expected is not None and side.expected.outside
-    return wording.ms(side.latency_us) + ' *' * outside
+    return phrases.ms(side.latency_us) + ' *' * outside
 
 
 def _turn(was: str, then: str) -> str:
@@ -203,17 +205,17 @@ def _move(move: Move, volume: Volume | None,
         'volume': wording.volume(known, shared), 'GiB': float(move.size_gib),
         'min': None if move.copy_s is None else move.copy_s / 60,
         'from, ms': f'{short.get(move.source, wording.pool(move.source))} '
-        + wording.change(move.source_before_us, move.source_after_us),
+        + phrases.change(move.source_before_us, move.source_after_us),
         'to, ms': f'{short.get(move.target, wording.pool(move.target))} '
-        + wording.change(move.target_before_us, move.target_after_us),
-        'copying': f'{wording.ms(move.source_during_us)}, '
-                   f'{wording.ms(move.target_during_us)}',
+        + phrases.change(move.target_before_us, move.target_after_us),
+        'copying': f'{phrases.ms(move.source_during_us)}, '
+                   f'{phrases.ms(move.target_during_us)}',
         'gain': table.percent(gain, '+.0f'),
         'type': wording.name(known.volume_type or '–'),
         'server': wording.name(known.server or '–'),
         'project': wording.name(known.project_id or '–'),
         'now, QEMU, ms': '–' if move.qemu_us is None else (
-            f'{wording.ms(move.volume_us)}, {wording.ms(move.qemu_us)}'),
+            f'{phrases.ms(move.volume_us)}, {phrases.ms(move.qemu_us)}'),
         'why': _why(move), 'id': move.volume if known.name else '–'}
 
 
@@ -243,7 +245,7 @@ def of_staying(shown: Sequence[Staying], short: Mapping[str, str],
         ('volumes', 'load', 'reason', 'pools', 'such as', 'to change this'),
         [(each.volumes, table.percent(each.share, '.0f'),
           wording.plain(each.kind, 200),
-          wording.several([short.get(name, wording.pool(name))
+          phrases.several([short.get(name, wording.pool(name))
                            for name in each.pools], 2),
           wording.volume(each.example, shared), each.remedy or '–')
          for each in shown],
@@ -259,7 +261,7 @@ def immovable(seen: outlook.Outlook) -> str | None:
     most = sorted(seen.immovable, key=lambda each: -each.share)
     return (f'{100 * share:.0f} % of all load may not be moved at all: '
             + '; '.join(f'{100 * each.share:.0f} % '
-                        f'({wording.count(each.volumes, "volume")}): '
+                        f'({phrases.count(each.volumes, "volume")}): '
                         + each.kind for each in most[:_HELD])
             + ('; and more' if len(most) > _HELD else '') + '.')
 
@@ -272,7 +274,7 @@ def of_steps(steps: Sequence[Move]) -> str:
          'source, ms', 'target, ms', 'why'),
         [(move.volume, move.source, move.target, float(move.size_gib),
           None if move.copy_s is None else move.copy_s / 60,
-          *[f'{wording.ms(move.volume_us)}, {wording.ms(move.qemu_us)}']
+          *[f'{phrases.ms(move.volume_us)}, {phrases.ms(move.qemu_us)}']
           * qemu,
           _step(move.source_before_us, move.source_during_us,
                 move.source_after_us),
@@ -285,5 +287,5 @@ def of_steps(steps: Sequence[Move]) -> str:
 def _step(before_us: float | None, during_us: float | None,
           after_us: float | None) -> str:
     """Before, while the volume is copied where that is known, and after."""
-    during = '' if during_us is None else f' → ({wording.ms(during_us)})'
-    return f'{wording.ms(before_us)}{during} → {wording.ms(after_us)}'
+    during = '' if during_us is None else f' → ({phrases.ms(during_us)})'
+    return f'{phrases.ms(before_us)}{during} → {phrases.ms(after_us)}'

@@ -5,17 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Container
 from collections.abc import Iterable
-from collections.abc import Sequence
 
 from rich import cells
 
 from serifos.facts.cluster import Cluster
 from serifos.facts.cluster import Volume
-from serifos.facts.hot_by import BUSY
 from serifos.facts.names import short
 from serifos.report import table
 
-_SHOWN = 3
 _NAME = 64
 _ID = 8  # characters of an id by which people tell volumes apart
 
@@ -88,46 +85,6 @@ def pools(names: Iterable[str]) -> dict[str, str]:
 def pool(whole: str) -> str:
     """A pool by its whole name."""
     return name(whole)
-
-
-def ms(latency_us: float | None) -> str:
-    """Three digits, without the unit; an en dash where it is not known."""
-    if latency_us is None:
-        return '–'
-    found = latency_us / 1e3
-    return f'{found:,.0f}' if found >= 100 else f'{found:.3g}'
-
-
-def busy(figure_us: float | None) -> str:
-    """Percent, without the sign, of µs of each second."""
-    return '–' if figure_us is None else f'{figure_us / 1e4:.3g}'
-
-
-def figure(figure_us: float | None, hot_by: str) -> str:
-    """A planning figure as :func:`busy` or :func:`ms` has it."""
-    return busy(figure_us) if hot_by == BUSY else ms(figure_us)
-
-
-def window(seconds: float) -> str:
-    """The last 24 hours."""
-    return f'the last {seconds / 3600:g} hours'
-
-
-def change(was_us: float | None, then_us: float | None) -> str:
-    """14.4 → 11.1."""
-    return f'{ms(was_us)} → {ms(then_us)}'
-
-
-def count(number: int, noun: str) -> str:
-    """1 volume; 2 volumes."""
-    return f'{number:,} {noun}' + 's' * (number != 1)
-
-
-def several(names: Sequence[str], shown: int = _SHOWN) -> str:
-    """a, b, c and 4 more."""
-    more = len(names) - shown
-    return ', '.join(names[:shown]) + (f' and {more:,} more'
-                                       if more > 0 else '')
 
 
 def wrapped(sentence: str, title: str = '') -> list[str]:

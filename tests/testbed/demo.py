@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 import time
 
-from serifos.plan import text
+from serifos.facts import phrases
 from tests.testbed import layout
 from tests.testbed import story
 from tests.testbed import testbed
@@ -56,7 +56,8 @@ def tell(make: Callable[[testbed.Say], story.Story],
     if after.worst >= before.worst:
         raise layout.TestbedError(
             'the slowest host did not become faster by '
-            f'{text.volumes(len(moves))} moved: {before.worst / 1e3:.1f} ms '
-            f'before, {after.worst / 1e3:.1f} ms after; end what else '
+            f'{phrases.count(len(moves), "volume")} moved: '
+            f'{before.worst / 1e3:.1f} ms before, '
+            f'{after.worst / 1e3:.1f} ms after; end what else '
             'uses this machine, and tell it again.')
     say('\nThe slowest host became faster, and every byte is there.')

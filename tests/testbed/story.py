@@ -16,7 +16,7 @@ import contextlib
 import time
 from typing import Any
 
-from serifos.plan import text
+from serifos.facts import phrases
 from tests.testbed import balancer
 from tests.testbed import cinder
 from tests.testbed import layout
@@ -118,7 +118,8 @@ class Story:
             if plan is None:
                 self._say('There is nothing more to move.')
                 return moved
-            self._say(f'The plan moves {text.volumes(len(plan["moves"]))}: '
+            self._say('The plan moves '
+                      f'{phrases.count(len(plan["moves"]), "volume")}: '
                       'worst latency '
                       f'{plan["max_us"]["before"] / 1e3:.1f} -> '
                       f'{plan["max_us"]["after"] / 1e3:.1f} ms, predicted')

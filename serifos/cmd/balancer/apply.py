@@ -21,11 +21,12 @@ from serifos.cmd import options
 from serifos import errors
 from serifos.facts import inventory
 from serifos.facts import journal
+from serifos.facts import phrases
 from serifos.facts import times
 from serifos.plan import affinity
 from serifos.plan import evacuate
 from serifos.plan.plan import Move
-from serifos.plan import text
+from serifos.plan import sentences
 from serifos.plan import usable
 from serifos.report import plan_text
 
@@ -117,11 +118,13 @@ class Apply(Acting):
             if not moves:
                 print('No move of this plan is left to be carried out.')
                 return
-            unexplained = text.unexplained(seen.cluster.pools)
+            unexplained = sentences.unexplained(seen.cluster.pools)
             if unexplained is not None:
                 print(unexplained)
             print(plan_text.of_steps(moves))
-            self.confirm(f'Migrate {text.volumes(len(moves))}?', parsed_args)
+            self.confirm(
+                f'Migrate {phrases.count(len(moves), "volume")}?',
+                parsed_args)
             with self.gently():
                 self.carry_out(balancer, moves, plan.id, seen)
 
@@ -168,8 +171,9 @@ class Evacuate(Acting):
                 self.exit_code = 1 if plan.refused else 0
                 return
             self.refuse_hindered(seen, least=1)
-            self.confirm(f'Migrate {text.volumes(len(plan.moves))} off '
-                         f'{parsed_args.pool}?', parsed_args)
+            self.confirm(
+                f'Migrate {phrases.count(len(plan.moves), "volume")} off '
+                f'{parsed_args.pool}?', parsed_args)
             kept = balancer.plans.keep(
                 planning.issued(plan, time.time(),
                                 balancer.observer.settings.plan_ttl_s),

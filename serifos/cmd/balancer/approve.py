@@ -12,8 +12,8 @@ from serifos.balancer import plans
 from serifos.cmd.balancer import verb
 from serifos import errors
 from serifos.facts import clock_skew
+from serifos.facts import phrases
 from serifos.facts import times
-from serifos.plan import text
 
 
 class _Says(verb.Verb):
@@ -63,8 +63,8 @@ class Approve(_Says):
             return
         self.journal().write('approve', plan=plan.id, by=self._by)
         gib = sum(move.size_gib for move in plan.moves)
-        print(f'Plan {plan.id} is approved: {text.volumes(len(plan.moves))}, '
-              f'{gib:,.6g} GiB.')
+        print(f'Plan {plan.id} is approved: '
+              f'{phrases.count(len(plan.moves), "volume")}, {gib:,.6g} GiB.')
         mode = self.app.conf.balancer.mode
         if mode != 'approve':
             self.say(f'[balancer] mode is {mode} here: only mode approve '

@@ -34,6 +34,7 @@ from serifos.facts import clock_skew
 from serifos.facts.cluster import Cluster
 from serifos.facts.journal import Entry
 from serifos.facts.journal import Leader
+from serifos.facts import phrases
 from serifos.facts.pool_errors import Hours
 from serifos.files import atomic
 from serifos.plan import explain
@@ -227,7 +228,7 @@ class Planned(judging.Judged):
             return ''
         lost = len(moves) - made - ahead
         return ', '.join([
-            f'{made:,} of its {wording.count(len(moves), "move")} '
+            f'{made:,} of its {phrases.count(len(moves), "move")} '
             f'{"is" if made == 1 else "are"} made',
             *[f'{copied:,} {"is" if copied == 1 else "are"} in flight']
             * bool(copied),

@@ -29,8 +29,9 @@ from serifos.facts import clock_skew
 from serifos.facts.cluster import Cluster
 from serifos.facts.journal import Entry
 from serifos.facts.journal import Leader
+from serifos.facts import phrases
 from serifos.facts import times
-from serifos.plan import copying
+from serifos.plan import sentences
 from serifos.report import table
 from serifos.report import wording
 
@@ -144,7 +145,7 @@ def left(each: InFlight) -> object:
 
 
 def _duration(seconds: float) -> str:
-    return copying.duration(round(max(0.0, seconds)))
+    return phrases.duration(round(max(0.0, seconds)))
 
 
 def facts(seen: Status, lead: Leader | None
@@ -173,7 +174,7 @@ def facts(seen: Status, lead: Leader | None
         yield 'failures', f'{seen.failures} in a row'
     if seen.backing_off:
         yield 'backing off', (
-            f'{wording.count(seen.backing_off, "volume")} after '
+            f'{phrases.count(seen.backing_off, "volume")} after '
             'a failure or a refusal')
     if not seen.in_flight:
         yield 'in flight', 'nothing'
@@ -216,27 +217,21 @@ def _row(each: Standing) -> tuple[object, ...]:
     return (wording.name(plan.id), times.text(plan.created_at),
             wording.name(plan.planner), len(plan.moves), each.made,
             float(sum(move.size_gib for move in plan.moves)),
-            wording.change(plan.max_us.before, plan.max_us.after), each.state,
+            phrases.change(plan.max_us.before, plan.max_us.after), each.state,
             wording.name(each.approved_by or '–'))
 
 
 def became(its: Standing) -> str:
     """A plan, and what became of it, in sentences."""
     plan = its.plan
-    misses = plan.slo_misses
     return (
         f'Plan {wording.name(plan.id)} of {wording.name(plan.planner)}, '
         f'created at {times.text(plan.created_at)}'
-        + (f' by {wording.window(plan.window_s)}' if plan.window_s else '')
+        + (f' by {phrases.window(plan.window_s)}' if plan.window_s else '')
         + f': {its.state}'
         + (f', expires at {times.text(plan.expires_at)}'
            if its.state in (VALID, SUPERSEDED) else '')
         + ('' if its.approved_by is None else
            f', approved by {wording.name(its.approved_by)}')
-        + f'. {its.made} of {wording.count(len(plan.moves), "move")} made. '
-        'The slowest pool then had '
-        f'{wording.change(plan.max_us.before, plan.max_us.after)} ms, '
-        'the mean over all was '
-        f'{wording.change(plan.mean_us.before, plan.mean_us.after)} '
-        f'ms, {misses.before:.0f} → {misses.after:.0f} SLOs were violated or '
-        f'forecast to be, {plan.slo_violated.before:.0f} of them measured.')
+        + f'. {its.made} of {phrases.count(len(plan.moves), "move")} made. '
+        + sentences.predicted(plan))

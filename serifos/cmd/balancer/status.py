@@ -24,6 +24,7 @@ from serifos.facts import clock_skew
 from serifos.facts.cluster import Cluster
 from serifos.facts.journal import Entry
 from serifos.facts.journal import Leader
+from serifos.facts import phrases
 from serifos.facts import times
 from serifos.report import table
 from serifos.report import wording
@@ -159,9 +160,9 @@ def _shown(its: plans.Standing,
         ('volume', 'GiB', 'from, ms', 'to, ms', 'what became of it'), [
             (names.get(move.volume, wording.name(move.volume)),
              float(move.size_gib),
-             f'{wording.pool(move.source)} ' + wording.change(
+             f'{wording.pool(move.source)} ' + phrases.change(
                  move.source_before_us, move.source_after_us),
-             f'{wording.pool(move.target)} ' + wording.change(
+             f'{wording.pool(move.target)} ' + phrases.change(
                  move.target_before_us, move.target_after_us),
              _became(its.outcomes.get(move.volume)))
             for move in plan.moves], 'Its moves, as it predicted them.'))

@@ -40,7 +40,9 @@ from serifos import errors
 from serifos.facts import bounds
 from serifos.facts.cluster import Cluster
 from serifos.facts.cluster import Volume
+from serifos.facts import phrases
 from serifos.plan.outlook import PoolOutlook
+from serifos.plan import sentences
 from serifos.report import table
 from serifos.report import wording
 
@@ -206,14 +208,12 @@ class Frame:
         status = self.seen.status
         if status.paused is not None:
             return f'paused: {status.paused[0]}', 'bold'
-        hot = sum(each.before.hot for each in self.pools)
-        violated = sum(each.before.violated for each in self.pools)
-        by = f' by {wording.window(self.window_s)}' if self.window_s else ''
-        return (f'{wording.count(hot, "hot pool")}{by}, '
-                f'{wording.count(violated, "violated SLO")}, '
-                f'{wording.count(len(status.in_flight), "volume")} in flight'
+        trouble = any(each.before.hot or each.before.violated
+                      for each in self.pools)
+        return (f'{sentences.in_short(self.pools, self.window_s)}, '
+                f'{phrases.count(len(status.in_flight), "volume")} in flight'
                 + ''.join(f'; {clause}' for clause in status.waits[:1]),
-                'bold' if hot or violated else '')
+                'bold' if trouble else '')
 
     @property
     def _problem(self) -> str | None:
@@ -244,8 +244,8 @@ class Frame:
             (_of('POOL', rows, len(self.pools)), 'active', 'seen ms',
              'predicted', 'planned', 'hot', 'missed', 'GiB free'),
             [(self._pool(each.pool.name), f'{each.active}/{each.volumes}',
-              wording.ms(each.seen_us), wording.ms(each.before.latency_us),
-              wording.ms(self.planned_us.get(each.pool.name)),
+              phrases.ms(each.seen_us), phrases.ms(each.before.latency_us),
+              phrases.ms(self.planned_us.get(each.pool.name)),
               'yes' if each.before.hot else '–',
               str(each.before.violated or '–'),
               f'{each.before.free_gib:,.0f}') for each in self.pools[:rows]],
@@ -259,7 +259,7 @@ class Frame:
             found.append((
                 self._named[volume.id],
                 table.shown(its and its.iops and float(its.iops)),
-                wording.ms(its and its.latency_us), f'{_queued(volume):.3g}',
+                phrases.ms(its and its.latency_us), f'{_queued(volume):.3g}',
                 table.percent(_queued(volume) / total, '.0f') or '–',
                 self._pool(volume.pool)))
         return Rows(

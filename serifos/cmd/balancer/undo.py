@@ -17,6 +17,7 @@ from serifos.cmd import output
 from serifos import errors
 from serifos.facts import clock_skew
 from serifos.facts.cluster import Cluster
+from serifos.facts import phrases
 from serifos.facts import times
 from serifos.files import documents
 from serifos.plan.plan import Move
@@ -82,7 +83,7 @@ class Undo(verb.Verb):
         self.exit_code = 1 if plan.refused else 0
         if plan.moves:
             self.note(f'Plan {plan.id} takes back '
-                      f'{wording.count(len(plan.moves), "move")} of plan '
+                      f'{phrases.count(len(plan.moves), "move")} of plan '
                       f'{parsed_args.plan}; serifos-balancer apply {plan.id} '
                       'carries it out, or, in mode approve, serifos-balancer '
                       f'approve {plan.id}.')

@@ -8,12 +8,12 @@ from collections.abc import Sequence
 import dataclasses
 from typing import Any
 
+from serifos.facts import phrases
 from serifos.facts import times
 from serifos.lab.backtest.tally import Score
 from serifos.report import charts
 from serifos.report import page
 from serifos.report import table
-from serifos.report import wording
 
 SCHEMA = 'serifos-backtest/1'
 
@@ -107,18 +107,18 @@ def verdict(scores: Sequence[Score]) -> str:
     best = min(scores[1:], key=lambda score: score.worst_us, default=None)
     if best is None:
         return (f'Under {first.policy} the worst pool has '
-                f'{wording.ms(first.worst_us)} ms in the mean, and SLOs are '
+                f'{phrases.ms(first.worst_us)} ms in the mean, and SLOs are '
                 f'violated for {first.slo_minutes:,.0f} volume minutes. '
                 'There is no other policy to compare with.')
     better = best.worst_us < first.worst_us and (
         best.slo_minutes <= first.slo_minutes)
     return (f'{"Worth it" if better else "Not worth it"}: under '
             f'{best.policy} the worst pool has '
-            f'{wording.ms(best.worst_us)} ms in the mean, '
-            f'{wording.ms(first.worst_us)} under {first.policy}; '
+            f'{phrases.ms(best.worst_us)} ms in the mean, '
+            f'{phrases.ms(first.worst_us)} under {first.policy}; '
             f'SLOs are violated for {best.slo_minutes:,.0f} volume '
             f'minutes, {first.slo_minutes:,.0f} under {first.policy}; '
-            f'{wording.count(best.moves, "move")} of '
+            f'{phrases.count(best.moves, "move")} of '
             f'{best.moved_gib:,.0f} GiB.')
 
 

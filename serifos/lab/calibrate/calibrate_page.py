@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from collections.abc import Sequence
 import itertools
 
+from serifos.facts import phrases
 from serifos.lab.calibrate import scenarios
 from serifos.model.model import Model
 from serifos.model.queueing import predict as queueing
@@ -18,7 +19,6 @@ from serifos.report import charts
 from serifos.report import page
 from serifos.report import table
 from serifos.report import verdict
-from serifos.report import wording
 
 _COLOURS = dict(zip(queueing.CLASSES, (
     charts.BLUE, charts.GREEN, charts.RED, charts.PURPLE), strict=True))
@@ -80,7 +80,7 @@ def _beside(rows: Sequence[scenarios.Scenario]) -> str:
     """How it compares with the kind that needs no network."""
     better = sum(row.mean < row.outstanding for row in rows)
     return (f'It is closer than kind outstanding in {better} of '
-            f'{wording.count(len(rows), "scenario")}.' if rows else '')
+            f'{phrases.count(len(rows), "scenario")}.' if rows else '')
 
 
 def _table(rows: Sequence[scenarios.Scenario],

@@ -17,11 +17,11 @@ from typing import Any
 from serifos import errors
 from serifos.facts import dataset
 from serifos.facts import fields
+from serifos.facts import phrases
 from serifos.files import atomic
 from serifos.files import jsonl
 from serifos.lab.screening.levels import Levels
 from serifos.lab.screening import parameters
-from serifos.report import wording
 
 SCHEMA = 'serifos-screening/1'
 
@@ -72,7 +72,7 @@ class ScreeningHeader:
         named = {name for _, names in moved for name in names}
         return [*(f'{name}: {dataset.words(one)}, not {dataset.words(its)}'
                   for name, (one, its) in apart.items() if name not in named),
-                *(f'{wording.several(names, _NAMED)}: {words}'
+                *(f'{phrases.several(names, _NAMED)}: {words}'
                   for words, names in moved if names)]
 
     @property

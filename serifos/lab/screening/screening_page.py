@@ -9,12 +9,12 @@ import dataclasses
 import math
 
 from serifos.cmd import output
+from serifos.facts import phrases
 from serifos.lab.screening import effects
 from serifos.lab.screening import plan
 from serifos.report import charts
 from serifos.report import page
 from serifos.report import table
-from serifos.report import wording
 
 _UNITS = {'bandwidth_kib_s': ('KiB/s', 1), 'iops': ('IOPS', 1),
           'latency_us': ('ms', 1e3)}
@@ -190,7 +190,7 @@ def verdict(analysis: effects.Analysis, keys: Sequence[str]) -> str:
                 f'{"explains" if one else "explain"} {share} of the '
                 'variation.')
     return (
-        f'{len(keys)} of {wording.count(len(analysis.effects), "parameter")} '
+        f'{len(keys)} of {phrases.count(len(analysis.effects), "parameter")} '
         f'matter{"s" * one} most: {", ".join(keys)}. '
         f'{"It explains" if one else "They explain"} {share} of the '
         'variation.')

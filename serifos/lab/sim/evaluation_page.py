@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from serifos.facts import phrases
 from serifos.lab.sim import devices
 from serifos.lab.sim import evaluation
 from serifos.lab.sim.evaluation import Evaluation
@@ -18,7 +19,6 @@ from serifos.model.linear import predict as linear
 from serifos.report import charts
 from serifos.report import page
 from serifos.report import table
-from serifos.report import wording
 
 _PLACEMENTS = (scenario.CAPACITY, *scenario.NAMES)
 _COLOURS = (charts.GREY, charts.PURPLE, charts.BROWN, charts.BLUE,
@@ -98,7 +98,7 @@ def verdict(found: Evaluation, testbed: str, kind: str) -> str:
     return (f'{"Worth it" if worth else "Not worth it"} on testbed {testbed}: '
             f'{best["planner"]} brings the slowest host from {ms:.3g} to '
             f'{ms * (1 - fell):.3g} ms in the mean of '
-            f'{wording.count(cases, "case")}, with {best["moves"]:.1f} moves '
+            f'{phrases.count(cases, "case")}, with {best["moves"]:.1f} moves '
             f'of {best["moved_gib"]:,.0f} GiB in each; in '
             f'{best["cases_worse"]} of them the slowest host, or the '
             'variance, is worse.')

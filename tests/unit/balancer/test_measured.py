@@ -1,3 +1,4 @@
+from serifos.plan import sentences
 # SPDX-License-Identifier: Apache-2.0
 """What is measured goes before what is predicted."""
 
@@ -11,7 +12,6 @@ from serifos.facts.cluster import Cluster
 from serifos.facts import pool_errors
 from serifos.facts.refusals import Code
 from serifos.facts.workload import Workload
-from serifos.plan import text
 from tests.fakes.settings import Limits
 from tests.unit.plan import clusters
 from tests.unit.plan.clusters import pool
@@ -91,7 +91,7 @@ class UnexplainedTest(testtools.TestCase):
 
     def test_without_latencies_nothing_is_unexplained(self):
         cluster = measured(volume('u', 'a', 64), volume('v', 'b', 64))
-        self.assertIsNone(text.unexplained(cluster.pools))
+        self.assertIsNone(sentences.unexplained(cluster.pools))
         self.assertEqual({1.0}, {each.correction for each in cluster.pools})
 
     def test_they_are_counted_in_a_sentence(self):
@@ -100,7 +100,7 @@ class UnexplainedTest(testtools.TestCase):
             '2 of 3 pools do not fit their model: rebuild or refine before '
             'you move anything (a: its tenants see 9 ms, its model predicts '
             '0.64 ms; b: its tenants see 9 ms, its model predicts 0.64 ms).',
-            text.unexplained(cluster.pools))
+            sentences.unexplained(cluster.pools))
 
 
 @ddt.ddt

@@ -1,3 +1,4 @@
+from serifos.facts import phrases
 # SPDX-License-Identifier: Apache-2.0
 """What the copy of a volume costs, and which moves it is worth."""
 
@@ -11,7 +12,6 @@ import testtools
 from serifos.facts.cluster import Cluster
 from serifos.facts.workload import Workload
 from serifos.plan import bfd
-from serifos.plan import copying
 from serifos.plan.limits import Copying
 from serifos.plan import relieve
 from tests.fakes.settings import Limits
@@ -135,5 +135,5 @@ class CopyingTest(testtools.TestCase):
 
     def test_durations_in_words(self):
         self.assertEqual(['40 s', '119 s', '12 min', '5.5 h', '24 h'], [
-            copying.duration(seconds)
+            phrases.duration(seconds)
             for seconds in (40, 119, 720, 19800, 86400)])

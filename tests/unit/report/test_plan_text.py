@@ -1,3 +1,4 @@
+from serifos.facts import phrases
 # SPDX-License-Identifier: Apache-2.0
 """What a person reads of a plan."""
 
@@ -228,7 +229,7 @@ class TablesTest(testtools.TestCase):
         self.assertIn(f'and {more} more, all of them in -f json', shown)
         gains = sorted((move.source_before_us - move.source_after_us
                         for move in found.plan.moves), reverse=True)
-        self.assertIn(f'stor29 {wording.ms(2 * gains[0])} → ', shown)
+        self.assertIn(f'stor29 {phrases.ms(2 * gains[0])} → ', shown)
 
     def test_names_that_a_terminal_would_obey(self):
         evil = [dataclasses.replace(
@@ -266,8 +267,8 @@ class WordingTest(testtools.TestCase):
 
     def test_three_digits(self):
         self.assertEqual(['–', '0', '0.123', '12.3', '1,235'], [
-            wording.ms(us) for us in (None, 0, 123.4, 12345, 1234567)])
+            phrases.ms(us) for us in (None, 0, 123.4, 12345, 1234567)])
 
     def test_several(self):
-        self.assertEqual('a, b, c', wording.several('abc'))
-        self.assertEqual('a, b, c and 2 more', wording.several('abcde'))
+        self.assertEqual('a, b, c', phrases.several('abc'))
+        self.assertEqual('a, b, c and 2 more', phrases.several('abcde'))

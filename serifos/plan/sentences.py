@@ -3,21 +3,28 @@
 
 They are those of a person who has to decide: which pool, from what to what,
 which SLOs, how many GiB, how long, and who waits meanwhile. The table of
-``plan`` and the page of a cloud take their sentences from here.
+``plan``, the page of a cloud, ``top``, the verbs and the log take their
+sentences from here.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
+from collections.abc import Sequence
 
+from serifos.facts.cluster import Pool
 from serifos.facts import hot_by
-from serifos.plan import copying
+from serifos.facts import names
+from serifos.facts import phrases
 from serifos.plan import evacuate
 from serifos.plan.outlook import Outlook
 from serifos.plan.outlook import PoolOutlook
+from serifos.plan.plan import Plan
 from serifos.plan import undo
-from serifos.report import wording
+
+_NAMED = 3
 
 
 def headline(seen: Outlook, short: Mapping[str, str]) -> str:
@@ -35,10 +42,10 @@ def price(seen: Outlook) -> str:
     """The cost of a plan of at least one move."""
     took, moves, wait = seen.copy_s, len(seen.plan.moves), seen.meanwhile_us
     return f'{seen.gib:,.6g} GiB copied' + (
-        '' if took is None else f' in about {copying.duration(took)}'
+        '' if took is None else f' in about {phrases.duration(took)}'
     ) + (f' by {moves:,} moves, one after another' if moves > 1 else '') + (
         '.' if wait is None else
-        f'; tenants there wait up to {wording.ms(wait)} ms meanwhile.'
+        f'; tenants there wait up to {phrases.ms(wait)} ms meanwhile.'
     ) + _worth(seen)
 
 
@@ -61,7 +68,7 @@ def basis(seen: Outlook) -> str:
         return ('Judged only by the present, as volumes are used now'
                 + by(seen) + '.')
     return (
-        f'Judged by {wording.window(window_s)}: predicted latencies are means '
+        f'Judged by {phrases.window(window_s)}: predicted latencies are means '
         'over them' + by(seen) + '.')
 
 
@@ -74,11 +81,11 @@ def by(seen: Outlook) -> str:
 def _relief(seen: Outlook, short: Mapping[str, str]) -> str:
     faster = seen.relieved
     if not faster:
-        return f'{wording.count(len(seen.plan.moves), "volume")} moved'
+        return f'{phrases.count(len(seen.plan.moves), "volume")} moved'
     first, more = faster[0], len(faster) - 1
     return (
-        f'{short[first.pool.name]} {wording.change(*first.latencies_us)} ms'
-        + (f' and {wording.count(more, "other pool")} faster' if more else ''))
+        f'{short[first.pool.name]} {phrases.change(*first.latencies_us)} ms'
+        + (f' and {phrases.count(more, "other pool")} faster' if more else ''))
 
 
 def _restored(seen: Outlook) -> str:
@@ -89,7 +96,7 @@ def _restored(seen: Outlook) -> str:
             (forecast(seen), 'forecast SLO violation', 'avoided')):
         if before > after:
             parts.append(
-                f'{before - after:,} of {wording.count(before, noun)} '
+                f'{before - after:,} of {phrases.count(before, noun)} '
                 f'{end}')
     return ', '.join(parts)
 
@@ -110,13 +117,13 @@ def _nothing(seen: Outlook, short: Mapping[str, str]) -> str:
     if seen.plan.planner in (evacuate.NAME, undo.NAME):
         stay = sum(each.volumes for each in seen.staying)
         return 'There is nothing to move.' if not stay else (
-            f'{wording.count(stay, "volume")} cannot be moved, for the '
+            f'{phrases.count(stay, "volume")} cannot be moved, for the '
             'reasons below.')
     planned = [each for each in seen.pools if each.planned]
     if not planned:
         return 'Nothing can be planned: no pool has a model.'
     slowest = (f'The slowest pool is {short[planned[0].pool.name]} with '
-               f'{wording.ms(planned[0].before.latency_us)} ms.')
+               f'{phrases.ms(planned[0].before.latency_us)} ms.')
     why = trouble(seen)
     if not why:
         return ('Nothing has to be moved: no pool is hot and no SLO is '
@@ -132,7 +139,7 @@ def trouble(seen: Outlook) -> str:
     """
     hot = sum(each.before.hot for each in seen.pools)
     return ' and '.join(
-        f'{wording.count(number, noun)} {"is" if number == 1 else "are"} {how}'
+        f'{phrases.count(number, noun)} {"is" if number == 1 else "are"} {how}'
         for number, noun, how in (
             (hot, 'pool', 'hot'),
             (violated(seen)[0], 'SLO', 'violated'),
@@ -149,41 +156,41 @@ def shortcomings(seen: Outlook, short: Mapping[str, str]
     for (was, left), noun in ((violated(seen), 'SLO violation'),
                               (forecast(seen), 'forecast SLO violation')):
         if left:
-            yield (f'{left:,} of {wording.count(was, noun)} '
+            yield (f'{left:,} of {phrases.count(was, noun)} '
                    f'{"stays" if left == 1 else "stay"}.' if left <= was else
-                   f'{wording.count(left, noun)} afterwards, {was:,} now.')
+                   f'{phrases.count(left, noun)} afterwards, {was:,} now.')
     hot = int(plan.hot_pools.after)
     if hot:
         yield (
-            f'{wording.count(hot, "pool")} {"is" if hot == 1 else "are"} hot '
+            f'{phrases.count(hot, "pool")} {"is" if hot == 1 else "are"} hot '
             f'afterwards, {int(plan.hot_pools.before):,} now.')
     slowest = next((each for each in seen.pools if each.planned), None)
     if slowest is not None and slowest.pool.name not in seen.touched:
         yield (f'The slowest pool, {short[slowest.pool.name]} with '
-               f'{wording.ms(slowest.before.latency_us)} ms, is not touched.')
+               f'{phrases.ms(slowest.before.latency_us)} ms, is not touched.')
     mean = plan.mean_us
     if mean.after > mean.before * (1 + 1e-9):
         yield ('The mean over all pools rises, '
-               f'{wording.change(mean.before, mean.after)} ms.')
+               f'{phrases.change(mean.before, mean.after)} ms.')
     unsure = [each for each in seen.relieved if each.within_interval]
     for each in unsure[:1]:
         assert each.before.expected is not None
         more = (' The same applies to '
-                f'{wording.count(len(unsure) - 1, "other pool")}.'
+                f'{phrases.count(len(unsure) - 1, "other pool")}.'
                 if len(unsure) > 1 else '')
         yield (f'The gain of {short[each.pool.name]} lies within the 90 % '
                'interval of its model, '
-               f'{wording.ms(each.before.expected.low_us)} to '
-               f'{wording.ms(each.before.expected.high_us)} ms now: it may '
+               f'{phrases.ms(each.before.expected.low_us)} to '
+               f'{phrases.ms(each.before.expected.high_us)} ms now: it may '
                f'be too small to measure.{more}')
     slower = seen.slower
     if slower:
         worst = slower[0]
-        yield (f'{wording.count(len(slower), "pool")} '
+        yield (f'{phrases.count(len(slower), "pool")} '
                f'{"gets" if len(slower) == 1 else "get"} slower'
                + (', by most ' if len(slower) > 1 else ': ')
                + f'{short[worst.pool.name]} '
-               f'{wording.change(*worst.latencies_us)} ms.')
+               f'{phrases.change(*worst.latencies_us)} ms.')
 
 
 def warnings(seen: Outlook, short: Mapping[str, str],
@@ -196,16 +203,16 @@ def warnings(seen: Outlook, short: Mapping[str, str],
     if age_s is None:
         yield 'The time of the observation is not known.'
     elif age_s > stale_s:
-        yield (f'The observation is {copying.duration(age_s)} old; '
+        yield (f'The observation is {phrases.duration(age_s)} old; '
                'serifos-balancer observe makes a new one.')
     yield from _left_out(seen, short)
     outside = [short[each.pool.name] for each in seen.pools
                if _outside(each)]
     if outside:
-        yield (f'{wording.count(len(outside), "pool")} of '
+        yield (f'{phrases.count(len(outside), "pool")} of '
                f'{len(seen.pools):,} {"is" if len(outside) == 1 else "are"} '
                'loaded beyond what the models were trained on '
-               f'({wording.several(outside)}): those marked * are compared by '
+               f'({phrases.several(outside)}): those marked * are compared by '
                'the upper ends of their intervals.')
     yield from seen.plan.notes
 
@@ -221,12 +228,64 @@ def _left_out(seen: Outlook, short: Mapping[str, str]) -> Iterator[str]:
         names = [short[each.pool.name] + (
             '' if each.pool.state == 'up' else f' ({each.pool.state})')
             for each in pools]
-        yield (f'{wording.count(len(pools), "pool")} {what}, with '
-               + wording.count(sum(each.volumes for each in pools), 'volume')
+        yield (f'{phrases.count(len(pools), "pool")} {what}, with '
+               + phrases.count(sum(each.volumes for each in pools), 'volume')
                + f', {"is" if len(pools) == 1 else "are"} neither source nor '
-               f'target: {wording.several(names)}.')
+               f'target: {phrases.several(names)}.')
 
 
 def _outside(each: PoolOutlook) -> bool:
     return any(side.expected is not None and side.expected.outside
                for side in (each.before, each.after))
+
+
+def unexplained(pools: Iterable[Pool]) -> str | None:
+    """That pools do not fit their models, and what to do; None if all do.
+
+    :param pools: all pools of the cluster
+    """
+    known = [pool for pool in pools if pool.model is not None]
+    odd = [pool for pool in known if pool.unexplained is not None]
+    if not odd:
+        return None
+    short = names.short(pool.name for pool in known)
+    more = len(odd) - _NAMED
+    return (f'{len(odd)} of {len(known)} pools '
+            f'{"does not fit its" if len(odd) == 1 else "do not fit their"} '
+            'model: '
+            'rebuild or refine before you move anything ('
+            + '; '.join(f'{short[pool.name]}: {pool.unexplained}'
+                        for pool in odd[:_NAMED])
+            + (f'; and {more} more' if more > 0 else '') + ').')
+
+
+def in_short(pools: Sequence[PoolOutlook], window_s: float) -> str:
+    """How many pools are hot and how many SLOs violated, for one line.
+
+    :param window_s: of the past by which pools are judged; 0 for the present
+    """
+    hot = sum(each.before.hot for each in pools)
+    late = sum(each.before.violated for each in pools)
+    by = f' by {phrases.window(window_s)}' if window_s else ''
+    return (f'{phrases.count(hot, "hot pool")}{by}, '
+            f'{phrases.count(late, "violated SLO")}')
+
+
+def made(plan: Plan) -> str:
+    """What a planner came to, a sentence for a log."""
+    return ('The worst predicted latency is '
+            f'{phrases.ms(plan.max_us.before)} ms; {plan.planner} moves '
+            f'{phrases.count(len(plan.moves), "volume")}, then it is '
+            f'{phrases.ms(plan.max_us.after)} ms.')
+
+
+def predicted(plan: Plan) -> str:
+    """What a plan predicted, a sentence for when it is over."""
+    misses = plan.slo_misses
+    return (
+        'The slowest pool then had '
+        f'{phrases.change(plan.max_us.before, plan.max_us.after)} ms, '
+        'the mean over all was '
+        f'{phrases.change(plan.mean_us.before, plan.mean_us.after)} '
+        f'ms, {misses.before:.0f} → {misses.after:.0f} SLOs were violated or '
+        f'forecast to be, {plan.slo_violated.before:.0f} of them measured.')
