@@ -119,7 +119,7 @@ def _pool(seen: Outlook, name: str, heat: Heat | None,
 
 def _shown(its: PoolOutlook, name: str, heat: Heat | None,
            seen: Outlook) -> Iterator[str]:
-    """Predicted and measured latency of the pool."""
+    """Measured and predicted latency of the pool."""
     measured = '' if its.seen_us is None else (
         f'measured latency {phrases.ms(its.seen_us)} ms')
     if not its.planned:
@@ -127,9 +127,8 @@ def _shown(its: PoolOutlook, name: str, heat: Heat | None,
                f'no volume leaves it or comes to it{"; " * bool(measured)}'
                f'{measured}.')
     else:
-        yield (f'{name}: predicted latency '
-               f'{phrases.ms(its.before.latency_us)} ms{_interval(its)}'
-               f'{"; " * bool(measured)}{measured}.')
+        yield (f'{name}: {measured}{"; " * bool(measured)}predicted latency '
+               f'{phrases.ms(its.before.latency_us)} ms{_interval(its)}.')
     if its.pool.state != 'up':
         yield f'It is {its.pool.state}.'
     if its.pool.drifting is not None:
