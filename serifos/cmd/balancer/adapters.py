@@ -33,6 +33,7 @@ from serifos.facts.cluster import Cluster
 from serifos.facts import hot_by
 from serifos.facts import servers
 from serifos.facts.telemetry import Telemetry
+from serifos.facts import times
 from serifos.files import documents
 from serifos.plan import limits
 from serifos.plan import slots
@@ -103,6 +104,14 @@ def cluster(conf: cfg.ConfigOpts, path: str | None) -> Cluster:
     """
     return documents.read_cluster(path or pathlib.Path(
         conf.serifos.state_dir, 'cluster.json'))
+
+
+def observed_at(cluster: Cluster | None) -> float | None:
+    """When an observation was made, s of the epoch; None if unknown."""
+    try:
+        return None if cluster is None else times.parse(cluster.observed_at)
+    except ValueError:
+        return None
 
 
 def models_dir(conf: cfg.ConfigOpts, path: str | None) -> str:

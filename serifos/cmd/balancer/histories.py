@@ -30,7 +30,6 @@ from serifos.facts.history import History
 from serifos.facts.journal import last_moves
 from serifos.facts import pool_errors as errors_of_pools
 from serifos.facts.telemetry import Telemetry
-from serifos.facts import times
 from serifos.files import owners
 from serifos.plan.slots import Slots
 from serifos.telemetry.remembered import Memory
@@ -93,7 +92,7 @@ def hours(conf: cfg.ConfigOpts, cluster: Cluster) -> errors_of_pools.Hours:
 
     Root reads it as the owner of state_dir.
     """
-    end = observed_at(cluster)
+    end = _observed_at(cluster)
     try:
         with owners.as_owner(adapters.settings(conf).state_dir):
             return achieved(conf).kept.hours(
@@ -102,12 +101,10 @@ def hours(conf: cfg.ConfigOpts, cluster: Cluster) -> errors_of_pools.Hours:
         return {}
 
 
-def observed_at(cluster: Cluster) -> float:
+def _observed_at(cluster: Cluster) -> float:
     """When an observation was made, s of the epoch; now if unknown."""
-    try:
-        return times.parse(cluster.observed_at)
-    except ValueError:
-        return time.time()
+    found = adapters.observed_at(cluster)
+    return time.time() if found is None else found
 
 
 def recorder(conf: cfg.ConfigOpts,
@@ -154,7 +151,7 @@ def slots(conf: cfg.ConfigOpts, cluster: Cluster,
         with owners.as_owner(settings.state_dir):
             kept = read(conf)
             return decide.slots(kept, _places(conf, kept, cluster),
-                                observed_at(cluster), settings)
+                                _observed_at(cluster), settings)
     except errors.SerifosError as exc:
         say(f'The days before are left out: {exc}')
         return None

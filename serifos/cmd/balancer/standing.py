@@ -96,7 +96,7 @@ def status(settings: BalancerSettings, entries: tuple[Entry, ...],
     :param now: seconds of the epoch
     :param lead: who leads, whose mode counts while it runs
     """
-    found = Status.of(settings, entries, observed_at(cluster), now, {
+    found = Status.of(settings, entries, adapters.observed_at(cluster), now, {
         volume.id: volume.copy_mib_s / 1024
         for volume in ([] if cluster is None else cluster.volumes)
         if volume.copy_mib_s})
@@ -112,17 +112,9 @@ def age(conf: cfg.ConfigOpts, cluster: Cluster,
     :param now: seconds of the epoch
     :returns: None for the first where it is not known
     """
-    made_at = observed_at(cluster)
+    made_at = adapters.observed_at(cluster)
     return (None if made_at is None else now - made_at,
             _STALE_INTERVALS * conf.balancer.interval)
-
-
-def observed_at(cluster: Cluster | None) -> float | None:
-    """Seconds of the epoch; None where it is not known."""
-    try:
-        return None if cluster is None else times.parse(cluster.observed_at)
-    except ValueError:
-        return None
 
 
 def round_(seen: Status) -> str:

@@ -12,13 +12,13 @@ from serifos.balancer import planning
 from serifos.balancer import plans
 from serifos.cmd.balancer import adapters
 from serifos.cmd.balancer import histories
+from serifos.cmd.balancer import standing
 from serifos.cmd.balancer import verb
 from serifos.cmd import output
 from serifos import errors
 from serifos.facts import clock_skew
 from serifos.facts.cluster import Cluster
 from serifos.facts import phrases
-from serifos.facts import times
 from serifos.files import documents
 from serifos.plan.plan import Move
 from serifos.plan import undo
@@ -76,9 +76,9 @@ class Undo(verb.Verb):
         output.show(parsed_args, document, lambda: plan_text.text(
             planning.outlook(plan, planning.state(
                 cluster, limits, models, slots), models),
-            now - times.parse(cluster.observed_at), 3 * settings.interval_s
-            ) + ''.join(f'{wording.name(each.volume)} stays: {each.reason}\n'
-                        for each in plan.refused), document['moves'],
+            *standing.age(conf, cluster, now)) + ''.join(
+                f'{wording.name(each.volume)} stays: {each.reason}\n'
+                for each in plan.refused), document['moves'],
             Move.names())
         self.exit_code = 1 if plan.refused else 0
         if plan.moves:
@@ -91,11 +91,8 @@ class Undo(verb.Verb):
 
 def _refuse_older(cluster: Cluster, ended_at: float) -> None:
     """:raises InputError: where the volumes may not be where it has them"""
-    try:
-        observed_at = times.parse(cluster.observed_at)
-    except ValueError:
-        observed_at = 0.0
-    if observed_at + 1 <= ended_at:  # it is written in whole seconds
+    observed_at = adapters.observed_at(cluster)
+    if (observed_at or 0.0) + 1 <= ended_at:  # it is written in whole seconds
         raise errors.InputError(
             'The last observation is of a time before the moves ended; '
             'serifos-balancer observe makes a new one.')
