@@ -256,7 +256,7 @@ def state(cluster: Cluster, limits: Limits,
 
     :param slots: what the volumes did; None for what the cluster says
     """
-    return State.of(Problem.of(cluster, _fleet(
+    return State.of(Problem.of(cluster, predictions_of(
         cluster, limits, found, slots), limits, slots))
 
 
@@ -271,11 +271,17 @@ def problem_of(cluster: Cluster, limits: Limits,
     """
     return Problem.of(
         cluster if slots is None else planned(cluster, slots),
-        _fleet(cluster, limits, found, slots), limits, slots)
+        predictions_of(cluster, limits, found, slots), limits, slots)
 
 
-def _fleet(cluster: Cluster, limits: Limits, found: Mapping[str, Model],
-           slots: Slots | None) -> predictions.Predictions:
+def predictions_of(cluster: Cluster, limits: Limits,
+                   found: Mapping[str, Model], slots: Slots | None
+                   ) -> predictions.Predictions:
+    """The predictions for each pool, as plans compare pools.
+
+    :param found: the models by their names
+    :param slots: as of :func:`hot_by`
+    """
     return fleet_of(cluster, found, limits.active_floor,
                     hot_by(limits, slots))
 

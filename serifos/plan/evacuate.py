@@ -38,14 +38,22 @@ NAME = 'evacuate'
 
 def plan(cluster: Cluster, models: Predictions, limits: Limits,
          pool: str, slots: Slots | None = None) -> Plan:
+    """As :func:`of`, for a cluster.
+
+    :param slots: as of :meth:`.problem.Problem.of`
+    """
+    return of(State.of(Problem.of(cluster, models, limits, slots)), pool)
+
+
+def of(first: State, pool: str) -> Plan:
     """Moves that empty a pool as far as its volumes may move.
 
     :param pool: its name; it needs no model, and may be disabled
-    :param slots: as of :meth:`.problem.Problem.of`
     :raises InputError: where the cluster has no such pool, it is down, or a
         stuck migration touches it
     """
-    left = cluster.pool(pool)
+    state, problem = first, first.problem
+    left = problem.cluster.pool(pool)
     if left.state == TOUCHED:
         raise errors.InputError(
             f'{pool} is {left.state}; end that first, see serifos-balancer '
@@ -54,8 +62,6 @@ def plan(cluster: Cluster, models: Predictions, limits: Limits,
         raise errors.InputError(
             f'{pool} is down, so nothing can be copied off it; evacuate it '
             'when its service is up.')
-    state = State.of(Problem.of(cluster, models, limits, slots))
-    first, problem = state, state.problem
     here = [i for i, volume in enumerate(problem.volumes)
             if volume.pool == left.name]
     moves: list[Move] = []

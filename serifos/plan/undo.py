@@ -64,23 +64,23 @@ def plan(cluster: Cluster, models: Predictions, limits: Limits,
     :param slots: as of :meth:`.problem.Problem.of`
     """
     cluster = released(cluster, {each.volume for each in made})
+    first = State.of(Problem.of(cluster, models, limits, slots))
     parted: dict[str, str] = {}
     while True:
-        found = _once(cluster, models, limits, made, slots, parted)
+        found = _once(first, made, parted)
         more = affinity.against(cluster, found.moves)
         if not more:
             return found
         parted.update(more)
 
 
-def _once(cluster: Cluster, models: Predictions, limits: Limits,
-          made: Sequence[Made], slots: Slots | None,
+def _once(first: State, made: Sequence[Made],
           parted: Mapping[str, str]) -> Plan:
     """The same, where some moves back are known to break a bond.
 
     :param parted: volume → which
     """
-    first = state = State.of(Problem.of(cluster, models, limits, slots))
+    state, cluster = first, first.problem.cluster
     place = {volume.id: i for i, volume in enumerate(first.problem.volumes)}
     pools = {pool.name: i for i, pool in enumerate(cluster.pools)}
     moves: list[Move] = []

@@ -154,17 +154,13 @@ class Evacuate(Acting):
             limits = dataclasses.replace(
                 balancer.limits(), trust_models=parsed_args.trust_models)
             slots = balancer.slots(seen)
-            fleet = planning.fleet_of(
-                seen.cluster, seen.models, limits.active_floor,
-                planning.hot_by(limits, slots))
-            plan = evacuate.plan(seen.cluster, fleet, limits,
-                                 parsed_args.pool, slots)
+            first = planning.state(seen.cluster, limits, seen.models, slots)
+            plan = evacuate.of(first, parsed_args.pool)
             if slots is not None:
                 plan = dataclasses.replace(
                     plan, window_s=balancer.observer.settings.history_s)
             print(plan_text.text(planning.outlook(
-                plan, planning.state(seen.cluster, limits, seen.models, slots),
-                seen.models), 0.0, math.inf), end='')
+                plan, first, seen.models), 0.0, math.inf), end='')
             for refusal in plan.refused:
                 print(f'{refusal.volume} stays: {refusal.reason}')
             if not plan.moves:

@@ -63,9 +63,8 @@ class Undo(verb.Verb):
             limits.hot_by)
         slots = histories.slots(conf, cluster, self.say)
         plan = planning.issued(dataclasses.replace(
-            undo.plan(cluster, planning.fleet_of(
-                cluster, models, limits.active_floor,
-                planning.hot_by(limits, slots)), limits, done.moves, slots),
+            undo.plan(cluster, planning.predictions_of(
+                cluster, limits, models, slots), limits, done.moves, slots),
             window_s=0.0 if slots is None else settings.history_s),
             now, settings.plan_ttl_s)
         if plan.moves:
