@@ -42,10 +42,12 @@ class Telemetry(Protocol):
     :ivar readings: of a source that has to take them itself, else None
     :ivar history: of a source that keeps days itself; with None serifos
         keeps them
+    :ivar settled_s: after which a slot of those days no longer changes
     """
 
     readings: Readings | None = None
     history: History | None = None
+    settled_s: float = 900.0
 
     def observe(self, places: Sequence[MeasuredVolume], window_s: float,
                 pools: Collection[str] = ()) -> Observed:

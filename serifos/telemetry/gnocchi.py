@@ -70,6 +70,7 @@ class Gnocchi(Telemetry):
         self._url = f'{url.rstrip("/")}/v1'
         self._attachments = attachments
         self._granularity_s = granularity_s
+        self.settled_s = max(self.settled_s, 3 * granularity_s)
         self._clock = clock
 
     @property

@@ -38,10 +38,6 @@ from serifos.telemetry import window
 
 _HOUR, _DAY = 3600, 86400
 
-_SETTLED_S = 900
-"""After which a server of metrics has all of a slot, and at least three of
-the granularities of Gnocchi."""
-
 
 def store(conf: cfg.ConfigOpts) -> Store:
     """The database of the history, from [history].
@@ -170,10 +166,9 @@ def _places(conf: cfg.ConfigOpts, kept: History,
         adapters.cinder(conf).inventory(), moved) if place.volume in wanted]
 
 
-def remembered(conf: cfg.ConfigOpts, kept: History | None,
+def remembered(source: Telemetry, kept: History | None,
                memory: Memory) -> History | None:
     """The same for round after round, where reading it takes long."""
-    if kept is None or isinstance(kept, Store):
+    if kept is None or source.history is None:
         return kept
-    return Remembered(kept, memory, time.time, max(
-        _SETTLED_S, 3 * conf.telemetry.gnocchi_granularity))
+    return Remembered(kept, memory, time.time, source.settled_s)

@@ -147,7 +147,7 @@ class Run(verb.Verb):
             balancer = self.balancer(pause, window_s)
             return dataclasses.replace(
                 balancer, history=histories.remembered(
-                    conf, balancer.history,
+                    balancer.observer.telemetry, balancer.history,
                     memory(repr([*conf.telemetry.items()]))))
 
         return make

@@ -431,7 +431,7 @@ class RunTest(Case):
 
     def test_a_past_that_takes_long_to_read_is_read_once(self):
         """Round after round, unless the source is another one."""
-        past = history.EveryDay({})
+        past = self.cinder.history = history.EveryDay({})
         make = self.maker(history=past)
         end = time.time() // 3600 * 3600 - 3600
         place = activity.MeasuredVolume('u', 'u', A)
