@@ -122,7 +122,8 @@ class CalibrateTest(test_model_commands.ModelCase):
                     for nth, sample in enumerate(dataset.samples)))))
         for order in paths, paths[::-1]:
             code, out, err = command.model(
-                'calibrate', *order, '--out', self.model, '-f', 'json')
+                'calibrate', *order, '--stations', '1', '--out', self.model,
+                '-f', 'json')
             self.assertEqual(0, code, err)
             model = documents.read_model(self.model)
             self.assertEqual(16, model.device['size_gib'])

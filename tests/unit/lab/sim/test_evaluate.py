@@ -105,7 +105,7 @@ class EvaluateTest(testtools.TestCase):
             tails, dataset.Dataset(dataset.Header({}), (run,)))
         options = (*SMALL, '--truth', 'paper', '--kind', 'consolidation',
                    '--predicts', 'write_p99_us', '--tails', tails,
-                   '-f', 'json', '--jobs')
+                   '--cases', 1, '-f', 'json', '--jobs')
         code, out, _ = evaluate(*options, 1)
         self.assertEqual((code, out), evaluate(*options, 2)[:2])
         doc = json.loads(out)
@@ -125,7 +125,7 @@ class EvaluateTest(testtools.TestCase):
                 delta=50 * 3)
         self.assertEqual([], doc['drifted'])
         # The paper's errors are of means and do not stand beside these.
-        _, out, _ = evaluate(*options[:-3], '--cases', 1)
+        _, out, _ = evaluate(*options[:-3])
         self.assertIn('mean relative error of write_p99_us', out)
         self.assertNotIn('the paper ', out.partition('Table 7')[2])
         self.assertNotIn('outcomes', doc)
