@@ -98,7 +98,7 @@ class _Rounds:
 
 class HoldingTestCase(testtools.TestCase):
 
-    @hypothesis_settings(max_examples=6, deadline=None)
+    @hypothesis_settings(max_examples=3, deadline=None)
     @given(strategies.integers(0, 1 << 32), strategies.sampled_from((
         Demand(slots=1), Demand(slots=4),
         Demand(slots=4, busy=True))),

@@ -36,16 +36,16 @@ class StreamsTest(testtools.TestCase):
         return said.splitlines()[-1].partition(': ')[2]
 
     @ddt.data(
-        (1, PLAN), (1, ('serifos.cmd.balancer', '--help')),
-        (1, ('serifos.cmd.model', 'show', MODEL)),
-        (255, ('serifos.cmd.status', '--cinder-conf', '/nowhere', 'upgrade',
-               'check')))
+        (1, '', PLAN), (1, '1', PLAN),
+        (1, '', ('serifos.cmd.balancer', '--help')),
+        (1, '1', ('serifos.cmd.model', 'show', MODEL)),
+        (255, '1', ('serifos.cmd.status', '--cinder-conf', '/nowhere',
+                    'upgrade', 'check')))
     @ddt.unpack
-    def test_an_output_that_cannot_be_written(self, code, argv):
-        for unbuffered in '', '1':
-            found = run('>/dev/full', *argv, PYTHONUNBUFFERED=unbuffered)
-            self.assertEqual((code, FULL),
-                             (found.returncode, self.sentence(found)))
+    def test_an_output_that_cannot_be_written(self, code, unbuffered, argv):
+        found = run('>/dev/full', *argv, PYTHONUNBUFFERED=unbuffered)
+        self.assertEqual((code, FULL),
+                         (found.returncode, self.sentence(found)))
         found = run('>&-', *argv)
         self.assertEqual(code, found.returncode)
         self.assertIn('output is closed; send it to /dev/null',

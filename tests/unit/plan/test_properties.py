@@ -37,7 +37,7 @@ KEEPS = Cause.SLO_RESTORED.of(), Cause.FORECAST_AVOIDED.of()
 EASES = Cause.SLO_EASED.of(), Cause.FORECAST_REDUCED.of()
 SMALL = strategies.sampled_from((0, 20))
 """Pools of a small cloud: all are large, or all are small."""
-EXAMPLES = settings(max_examples=80, deadline=None)
+EXAMPLES = settings(max_examples=40, deadline=None)
 
 
 def _start(cluster, limits):
