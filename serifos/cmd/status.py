@@ -24,7 +24,7 @@ from serifos.balancer.observe import in_flight
 from serifos.balancer import planning
 from serifos.cmd import app
 from serifos.cmd.balancer import adapters
-from serifos.cmd.balancer import histories
+from serifos.cmd.balancer import stored_history
 from serifos.cmd.balancer import verb
 from serifos.cmd import cinder_conf
 from serifos import conf as serifos_conf
@@ -193,7 +193,7 @@ class Checks(upgradecheck.UpgradeCommands):
         said: list[str] = []
         adapters.plans(self.conf).every(said.append)
         yield from map(findings.warning, said)
-        histories.store(self.conf).until()
+        stored_history.store(self.conf).until()
 
     def _cinder(self) -> Iterator[findings.Finding]:
         if isinstance(self._asked, errors.SerifosError):

@@ -18,7 +18,7 @@ from serifos.balancer import changes
 from serifos.balancer import join
 from serifos.balancer.plans import restore
 from serifos.cmd.balancer import adapters
-from serifos.cmd.balancer import histories
+from serifos.cmd.balancer import stored_history
 from serifos.cmd.balancer import verb
 from serifos.cmd import output
 from serifos.database import history_store
@@ -146,7 +146,7 @@ class History(verb.Verb):
                 'with it.')
         days = 1.0 if parsed_args.days is None else parsed_args.days
         now, seconds = time.time(), _seconds(days, pool_errors.HOUR_S)
-        achieved = histories.achieved(self.app.conf)
+        achieved = stored_history.achieved(self.app.conf)
         its = _read_pools(achieved.kept, now, now - seconds, parsed_args.what)
         of = 'pools' if parsed_args.what is None else (
             f'pool {parsed_args.what}')
@@ -162,7 +162,7 @@ class History(verb.Verb):
 
         :raises InputError: where the configuration cannot be used
         """
-        return histories.read(self.app.conf)
+        return stored_history.read(self.app.conf)
 
     def _place(self, volume: str,
                past: history.History) -> activity.MeasuredVolume:

@@ -15,7 +15,7 @@ from serifos.balancer import decide
 from serifos.balancer import pace
 from serifos.balancer import planning
 from serifos.cmd.balancer import adapters
-from serifos.cmd.balancer import histories
+from serifos.cmd.balancer import stored_history
 from serifos.database import journal
 from serifos import errors
 from serifos.facts.cluster import Cluster
@@ -77,9 +77,9 @@ def judged(conf: cfg.ConfigOpts, cluster: Cluster,
         limits = dataclasses.replace(limits, hot_by=hot_by.LATENCY,
                                      trust_models=True)
     cluster = planning.measured(
-        cluster, limits, models, histories.hours(conf, cluster))
+        cluster, limits, models, stored_history.hours(conf, cluster))
     if made is not None:
-        return Judged(made, cluster, limits, models, histories.slots(
+        return Judged(made, cluster, limits, models, stored_history.slots(
             conf, cluster, say) if made.window_s else None)
     settings = adapters.settings(conf)
     if planner is not None:
@@ -90,7 +90,7 @@ def judged(conf: cfg.ConfigOpts, cluster: Cluster,
         models = planning.as_printed(models)
         return Judged(planning.plan(planner, cluster, limits, models),
                       cluster, limits, models, None)
-    slots = histories.slots(conf, cluster, say)
+    slots = stored_history.slots(conf, cluster, say)
     basis = decide.Basis.of(settings, cluster, limits, models, slots)
     if slots is not None:
         basis = dataclasses.replace(basis, violated=decide.violated(basis))

@@ -13,7 +13,7 @@ from serifos.cmd import app
 from serifos.cmd.balancer import adapters
 from serifos.cmd.balancer import explain
 from serifos.cmd.balancer import judging
-from serifos.cmd.balancer import standing
+from serifos.cmd.balancer import status_tables
 from serifos.cmd import options as verb_options
 from serifos.cmd import output
 from serifos.conf import balancer as options
@@ -101,7 +101,7 @@ class Plan(app.Fails, command.Command):
         document = plan.to_json()
 
         def text() -> str:
-            return plan_text.text(judged.seen, *standing.age(
+            return plan_text.text(judged.seen, *status_tables.age(
                 conf, cluster, time.time())) + (
                 '' if why is None else '\n' + explain.of(why, judged))
 

@@ -23,9 +23,9 @@ from serifos.balancer.plans import standings
 from serifos.balancer.plans import UNDER_WAY
 from serifos.balancer.status import Status
 from serifos.cmd.balancer import adapters
-from serifos.cmd.balancer import histories
 from serifos.cmd.balancer import judging
-from serifos.cmd.balancer import standing
+from serifos.cmd.balancer import status_tables
+from serifos.cmd.balancer import stored_history
 from serifos.cmd.balancer import verb
 from serifos.cmd import options
 from serifos.database import journal
@@ -107,21 +107,21 @@ def text(conf: cfg.ConfigOpts, planned: Planned, now: float,
         lead, hours = kept.leader(), _hours(conf, now, say)
         plans = standings(
             adapters.plans(conf).every(say), entries, now)
-    status = standing.status(settings, entries, cluster, now, lead)
+    status = status_tables.status(settings, entries, cluster, now, lead)
     return cloud_page.render(cloud_page.Facts(
         cluster, planned.seen, planned.explained(), planned.slos(),
         hours, entries, planned.became({
             each.volume for each in status.in_flight})
-        + standing.carried_out_by(status),
+        + status_tables.carried_out_by(status),
         _last_plan(plans, entries),
-        *standing.age(conf, cluster, now), now,
+        *status_tables.age(conf, cluster, now), now,
         tuple(_sections(status, lead, plans, entries, cluster))))
 
 
 def _hours(conf: cfg.ConfigOpts, now: float,
            say: Callable[[str], None]) -> Hours:
     try:
-        return histories.achieved(conf).kept.hours(
+        return stored_history.achieved(conf).kept.hours(
             now - cloud_charts.DAY_S, now)
     except errors.SerifosError as exc:
         say(f'The last day is left out: {exc}')
@@ -135,8 +135,8 @@ def _sections(seen: Status, lead: Leader | None,
     """Its status, the migrations, and the plans that are kept."""
     yield page.Section('What the balancer does', '', [], [
         table.Table(('what', 'how it is'),
-                    list(standing.facts(seen, lead)), 'Its status.'),
-        *([standing.in_flight(seen, cluster)] if seen.in_flight else [])])
+                    list(status_tables.facts(seen, lead)), 'Its status.'),
+        *([status_tables.in_flight(seen, cluster)] if seen.in_flight else [])])
     rows = _rows(entries, wording.volumes(cluster))
     yield page.Section(
         'Recent moves and failures', '' if rows else
@@ -145,7 +145,8 @@ def _sections(seen: Status, lead: Leader | None,
              'achieved'), rows[:_MOVES], 'The last migrations, the newest '
             'first.')] if rows else [])
     if plans:
-        yield page.Section('Plans', tables=[standing.plans(plans[:_PLANS])])
+        yield page.Section('Plans', tables=[
+            status_tables.plans(plans[:_PLANS])])
 
 
 def _last_plan(plans: Sequence[Standing],
@@ -161,7 +162,7 @@ def _last_plan(plans: Sequence[Standing],
     return ' '.join([
         'It goes on.' if last.state == UNDER_WAY else
         'Yes.' if made >= asked else 'No.' if not made else 'In part.',
-        standing.became(last),
+        status_tables.became(last),
         f'What was achieved: {"; ".join([*found.values()][:_SAID])}.'
         if found else 'What it achieved is reported three hours after a move.'
         if made else ''])

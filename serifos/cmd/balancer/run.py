@@ -22,7 +22,7 @@ from serifos.balancer import daemon
 from serifos.balancer import leader
 from serifos.balancer.round import Balancer
 from serifos.cmd.balancer import adapters
-from serifos.cmd.balancer import histories
+from serifos.cmd.balancer import stored_history
 from serifos.cmd.balancer import verb
 from serifos.cmd import output
 from serifos.database import rounds as counted
@@ -146,7 +146,7 @@ class Run(verb.Verb):
         def make(pause: Callable[[float], bool]) -> Balancer:
             balancer = self.balancer(pause, window_s)
             return dataclasses.replace(
-                balancer, history=histories.remembered(
+                balancer, history=stored_history.remembered(
                     balancer.observer.telemetry, balancer.history,
                     memory(repr([*conf.telemetry.items()]))))
 

@@ -14,7 +14,7 @@ from serifos.balancer import planning
 from serifos.balancer.settings import BalancerSettings
 from serifos.cmd import app
 from serifos.cmd.balancer import adapters
-from serifos.cmd.balancer import histories
+from serifos.cmd.balancer import stored_history
 from serifos.cmd import options
 from serifos.cmd import output
 from serifos import errors
@@ -68,7 +68,7 @@ class Slo(app.Fails, command.Command):
             limits.active_floor)
         judged = functools.partial(
             supported.supported, cluster, fleet, limits, loads, share / 100)
-        past = histories.slots(conf, cluster, self.say)
+        past = stored_history.slots(conf, cluster, self.say)
         settings = adapters.settings(conf)
         if past is None and settings.history_s:
             self.say('Nothing is known of the days before; serifos-balancer '

@@ -16,7 +16,7 @@ from serifos.balancer import plans
 from serifos.balancer.settings import BalancerSettings
 from serifos.balancer import status
 from serifos.cmd.balancer import adapters
-from serifos.cmd.balancer import standing
+from serifos.cmd.balancer import status_tables
 from serifos.cmd.balancer import verb
 from serifos.cmd import output
 from serifos import errors
@@ -71,7 +71,7 @@ class Status(_Looks):
     """
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
-        seen = standing.read(self.app.conf, self.journal(), time.time())
+        seen = status_tables.read(self.app.conf, self.journal(), time.time())
         if seen.problem is not None:
             self.say(seen.problem)
         name, since, mode = seen.lead if seen.lead and not (
@@ -84,11 +84,11 @@ class Status(_Looks):
 
 def _status(seen: status.Status, lead: Leader | None,
             cluster: Cluster | None) -> Iterator[str]:
-    for name, said in standing.facts(seen, lead):
+    for name, said in status_tables.facts(seen, lead):
         yield f'{name:13} {said}'
     if seen.in_flight:
         yield ''
-        yield table.as_text(standing.in_flight(seen, cluster))
+        yield table.as_text(status_tables.in_flight(seen, cluster))
 
 
 class Plans(_Looks):
@@ -104,7 +104,7 @@ class Plans(_Looks):
 
 def _plans(found: Sequence[plans.Standing]) -> str:
     return wording.lines(
-        [table.as_text(standing.plans(found))]) if found else (
+        [table.as_text(status_tables.plans(found))]) if found else (
         'No plan is stored.\n')
 
 
@@ -151,7 +151,7 @@ class Show(_Looks):
 def _shown(its: plans.Standing,
            cluster: Cluster | None) -> Iterator[str]:
     plan = its.plan
-    yield from wording.wrapped(standing.became(its))
+    yield from wording.wrapped(status_tables.became(its))
     if not plan.moves:
         return
     names = wording.volumes(cluster)

@@ -33,7 +33,7 @@ from serifos.balancer import plans
 from serifos.balancer.status import InFlight
 from serifos.cmd.balancer import adapters
 from serifos.cmd.balancer import judging
-from serifos.cmd.balancer import standing
+from serifos.cmd.balancer import status_tables
 from serifos.cmd.balancer import verb
 from serifos.cmd import options
 from serifos import errors
@@ -115,7 +115,7 @@ class Top(verb.Verb):
         :raises SerifosError: where the journal cannot be read
         """
         conf, now = self.app.conf, time.time()
-        seen = standing.read(conf, self.journal(), now)
+        seen = status_tables.read(conf, self.journal(), now)
         judged, said = self._judged(seen.cluster)
         valid = [each.plan for each in plans.standings(
             adapters.plans(conf).every(said.append, now),
@@ -159,7 +159,7 @@ class Frame:
     """
 
     at: str
-    seen: standing.Seen
+    seen: status_tables.Seen
     pools: Sequence[PoolOutlook]
     planned_us: Mapping[str, float]
     window_s: float = 0.0
@@ -195,7 +195,7 @@ class Frame:
     def _head(self, width: int) -> Iterator[Text]:
         status = self.seen.status
         yield Text(f'{self.at}  mode {status.mode}  last round '
-                   f'{standing.round_(status)}', no_wrap=True,
+                   f'{status_tables.round_(status)}', no_wrap=True,
                    overflow='ellipsis')
         said, style = self._verdict()
         for line, how in (said, style), (self._problem, 'italic'):
@@ -280,7 +280,7 @@ class Frame:
         rate = None if each.gib_per_s is None else 1024 * each.gib_per_s
         return [self._named.get(each.volume, wording.name(each.volume)), *map(
             table.shown, (float(each.size_gib), each.since_s / 60,
-                          standing.left(each), rate))]
+                          status_tables.left(each), rate))]
 
 
 def _queued(volume: Volume) -> float:

@@ -11,8 +11,8 @@ from serifos.balancer import pace
 from serifos.balancer import planning
 from serifos.balancer import plans
 from serifos.cmd.balancer import adapters
-from serifos.cmd.balancer import histories
-from serifos.cmd.balancer import standing
+from serifos.cmd.balancer import status_tables
+from serifos.cmd.balancer import stored_history
 from serifos.cmd.balancer import verb
 from serifos.cmd import output
 from serifos import errors
@@ -61,7 +61,7 @@ class Undo(verb.Verb):
         models = planning.models(
             cluster, adapters.models_dir(conf, None), self.say,
             limits.hot_by)
-        slots = histories.slots(conf, cluster, self.say)
+        slots = stored_history.slots(conf, cluster, self.say)
         plan = planning.issued(dataclasses.replace(
             undo.plan(cluster, planning.predictions_of(
                 cluster, limits, models, slots), limits, done.moves, slots),
@@ -75,7 +75,7 @@ class Undo(verb.Verb):
         output.show(parsed_args, document, lambda: plan_text.text(
             planning.outlook(plan, planning.state(
                 cluster, limits, models, slots), models),
-            *standing.age(conf, cluster, now)) + ''.join(
+            *status_tables.age(conf, cluster, now)) + ''.join(
                 f'{wording.name(each.volume)} stays: {each.reason}\n'
                 for each in plan.refused), document['moves'],
             Move.names())

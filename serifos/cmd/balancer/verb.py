@@ -22,7 +22,7 @@ from serifos.balancer.plans import Plans
 from serifos.balancer.round import Balancer
 from serifos.cmd import app
 from serifos.cmd.balancer import adapters
-from serifos.cmd.balancer import histories
+from serifos.cmd.balancer import stored_history
 from serifos.cmd import progress
 from serifos.database import journal
 from serifos.database import marks
@@ -190,11 +190,12 @@ def balancer_of(conf: cfg.ConfigOpts,
     observer = Observer(
         adapters.cinder(conf, stopped), source, journal_of(conf), wanted,
         time.time, adapters.nova(conf, stopped),
-        adapters.qemu_us(conf, stopped), histories.recorder(conf, source),
-        histories.growth(conf), histories.achieved(conf))
+        adapters.qemu_us(conf, stopped), stored_history.recorder(conf, source),
+        stored_history.growth(conf), stored_history.achieved(conf))
     return Balancer.of(
         observer, adapters.plans(conf), pause,
-        history=histories.history(conf, source) if wanted.history_s else None)
+        history=(stored_history.history(conf, source)
+                 if wanted.history_s else None))
 
 
 def journal_of(conf: cfg.ConfigOpts) -> journal.Journal:
@@ -209,7 +210,7 @@ def journal_of(conf: cfg.ConfigOpts) -> journal.Journal:
         memory=marks.Memory((
             marks.Observation(wanted.cluster_file),
             *map(marks.Lock, adapters.lock_directory(conf)),
-            marks.History(lambda: histories.store(conf).database))))
+            marks.History(lambda: stored_history.store(conf).database))))
 
 
 def _refuse_doubt(balancer: Balancer) -> None:

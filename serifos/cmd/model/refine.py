@@ -94,7 +94,7 @@ class Refine(app.Fails, show.ShowOne):
                   model: Model) -> Dataset:
         """The live runs of the pools that name the model."""
         from serifos.cmd.balancer import adapters
-        from serifos.cmd.balancer import histories
+        from serifos.cmd.balancer import stored_history
         from serifos.model import live
         conf = self.app.conf
         if not 0 < 86400 * parsed_args.days <= 366 * 86400 or not (
@@ -109,7 +109,7 @@ class Refine(app.Fails, show.ShowOne):
                 f'The cluster has no pool with volumes that names the model '
                 f'{stem}; the name of the file is that of the model.')
         now = time.time()
-        past = histories.history(conf, adapters.telemetry(conf))
+        past = stored_history.history(conf, adapters.telemetry(conf))
         home = {volume.id: volume.pool for volume in cluster.volumes}
         series = past.read(
             [activity.MeasuredVolume(volume, volume, home[volume])

@@ -26,7 +26,7 @@ from serifos.balancer.observe import Observer
 from serifos.balancer import recorder
 from serifos.balancer.round import Balancer
 from serifos.balancer.settings import BalancerSettings
-from serifos.cmd.balancer import histories
+from serifos.cmd.balancer import stored_history
 from serifos.database import connection
 from serifos import errors
 from serifos.facts import journal
@@ -161,7 +161,7 @@ def _growth(settings: BalancerSettings,
             directory: str) -> recorder.Growth | None:
     """What tells how fast pools fill, as the balancer has it."""
     horizon_s = settings.limits.capacity_horizon_s
-    return None if horizon_s is None else histories.growth_in(
+    return None if horizon_s is None else stored_history.growth_in(
         connection.Database(f'sqlite:///{directory}/history.sqlite', {},
                             connection.HISTORY), horizon_s)
 

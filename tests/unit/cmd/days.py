@@ -4,7 +4,7 @@
 import json
 import pathlib
 
-from serifos.cmd.balancer import histories
+from serifos.cmd.balancer import stored_history
 from serifos import conf
 from serifos.facts.history import Series
 from serifos.facts import times
@@ -56,5 +56,5 @@ def keep(file, series):
     :param file: the configuration
     :returns: whether it was kept
     """
-    store = histories.store(conf.load([str(file)]))
+    store = stored_history.store(conf.load([str(file)]))
     return store.add(series, store.until())

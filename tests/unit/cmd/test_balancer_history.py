@@ -8,7 +8,7 @@ import ddt
 import fixtures
 
 from serifos.cmd.balancer import adapters
-from serifos.cmd.balancer import histories
+from serifos.cmd.balancer import stored_history
 from serifos import conf
 from serifos.facts.inventory import Inventory
 from serifos.facts.inventory import Record
@@ -38,7 +38,7 @@ class _Case(case.DirectoryCase):
 
     def written(self, rounds=24, gap=0):
         """Volumes a and b over the last rounds of five minutes, a gap ago."""
-        store = histories.store(conf.load([str(self.file)]))
+        store = stored_history.store(conf.load([str(self.file)]))
         for nth in reversed(range(gap, gap + rounds)):
             self.assertTrue(store.add(
                 history_behaviour.done('ab', self.end - 300 * (nth + 1)),
@@ -256,7 +256,8 @@ class HistoryOfASourceTest(case.DirectoryCase):
 
     def test_nothing_is_recorded(self):
         said = conf.load([str(self.file)])
-        self.assertIsNone(histories.recorder(said, adapters.telemetry(said)))
+        self.assertIsNone(stored_history.recorder(
+            said, adapters.telemetry(said)))
 
 
 @ddt.ddt
@@ -264,7 +265,7 @@ class HistoryOfPoolsTest(_Case):
     """Pool a shows what is predicted, b twice that, for eight hours."""
 
     def kept(self, hours=8, rounds=4, b=(4000, 2000)):
-        database = histories.achieved(conf.load([str(self.file)])).kept
+        database = stored_history.achieved(conf.load([str(self.file)])).kept
         last = int(time.time()) // pool_errors.HOUR_S * pool_errors.HOUR_S
         for nth in reversed(range(hours)):
             for _ in range(rounds):

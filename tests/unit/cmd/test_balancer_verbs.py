@@ -13,11 +13,11 @@ import fixtures
 
 from serifos.cmd import app
 from serifos.cmd.balancer import apply as balancer_apply
-from serifos.cmd.balancer import histories
 from serifos.cmd.balancer import history as balancer_history
 from serifos.cmd.balancer import recover
 from serifos.cmd.balancer import run as balancer_run
 from serifos.cmd.balancer import status as balancer_status
+from serifos.cmd.balancer import stored_history
 from serifos.facts import activity
 from serifos.plan.slots import Demand
 from tests.fakes import history
@@ -441,7 +441,7 @@ class RunTest(Case):
             self.assertEqual(asked, len(past.asked))
 
     def test_a_database_is_read_anew(self):
-        store = histories.store(self.app.conf)
+        store = stored_history.store(self.app.conf)
         self.assertIs(store, self.maker(history=store)(self.pause).history)
 
 
