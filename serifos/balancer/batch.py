@@ -33,7 +33,6 @@ from serifos.balancer.recovery.diagnosis import Diagnosis
 from serifos.balancer.recovery import recover
 from serifos.balancer.settings import BalancerSettings
 from serifos import errors
-from serifos.facts import clock_skew
 from serifos.facts.cluster import Cluster
 from serifos.facts import journal
 from serifos.plan import affinity
@@ -282,7 +281,7 @@ class Carrier:
 
     def entries(self) -> tuple[journal.Entry, ...]:
         """The journal's entries, none of them in the future."""
-        return clock_skew.corrected(
+        return journal.corrected(
             self.executor.journal.entries(), self.executor.clock())
 
     def must_wait(self) -> bool:
@@ -396,7 +395,7 @@ class Carrier:
 
     def _note_clock_skew(self) -> None:
         """Writes an entry that dates those in the future, and warns once."""
-        ahead = clock_skew.uncorrected(
+        ahead = journal.uncorrected(
             self.executor.journal.entries(), self.executor.clock())
         if ahead:
             LOG.warning(

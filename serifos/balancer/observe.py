@@ -28,12 +28,12 @@ from serifos.balancer.recovery import recover
 from serifos.balancer.settings import BalancerSettings
 from serifos import errors
 from serifos.facts import activity
-from serifos.facts import clock_skew
 from serifos.facts import cluster
 from serifos.facts.cluster import Cluster
 from serifos.facts import fields
 from serifos.facts.inventory import Cloud
 from serifos.facts.inventory import Inventory
+from serifos.facts import journal
 from serifos.facts.journal import back_offs
 from serifos.facts.journal import Journal
 from serifos.facts.journal import last_moves
@@ -144,7 +144,7 @@ class Observer:
             file is left as it was
         """
         settings, mark = self.settings, self.journal.mark()
-        entries = clock_skew.corrected(self.journal.entries(), self.clock())
+        entries = journal.corrected(self.journal.entries(), self.clock())
         inventory = recover.recalled(self.cinder.inventory(), entries)
         servers = self._servers(inventory)
         now, moved_at = self.clock(), last_moves(entries)

@@ -46,6 +46,9 @@ MOVED = ('success', UNDONE)
 NOTHING_DONE = ('not started', 'refused', 'denied', 'busy')
 """Results of an outcome before which Cinder did nothing."""
 
+AHEAD_S = 60.0
+"""How far a clock may be ahead, as one that is being slewed."""
+
 
 @dataclasses.dataclass(frozen=True)
 class Entry:
@@ -344,3 +347,40 @@ def approvals(entries: Iterable[Entry]) -> dict[str, str]:
         elif entry.kind == 'cancel':
             found.pop(entry.facts['plan'], None)
     return found
+
+
+def corrected(entries: Sequence[Entry], now: float) -> tuple[Entry, ...]:
+    """The entries, none of them in the future.
+
+    An entry that a clock ahead of ours wrote lies there. It counts as of the
+    next entry that does not, or as of now, so that no cool-down, back-off or
+    time limit lasts longer than its own length from then.
+
+    :param now: seconds of the epoch
+    """
+    latest, found = now, []
+    for entry in reversed(entries):
+        at = times.parse(entry.at)
+        if at > now + AHEAD_S:
+            found.append(_moved(entry, at, latest))
+        else:
+            latest = at
+            found.append(entry)
+    return tuple(reversed(found))
+
+
+def uncorrected(entries: Iterable[Entry], now: float) -> int:
+    """The number of entries in the future that no later entry corrects."""
+    count = 0
+    for entry in entries:
+        count = count + 1 if times.parse(entry.at) > now + AHEAD_S else 0
+    return count
+
+
+def _moved(entry: Entry, at: float, to: float) -> Entry:
+    facts = dict(entry.facts)
+    if entry.kind == 'back-off':
+        facts['until'] = times.text(
+            to + times.parse(facts['until']) - at, 'milliseconds')
+    return dataclasses.replace(
+        entry, at=times.text(to, 'milliseconds'), facts=facts)

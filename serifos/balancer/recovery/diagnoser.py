@@ -25,10 +25,10 @@ from serifos.balancer.recovery import swap
 from serifos.balancer.recovery.swap import AT_WORK
 from serifos import errors
 from serifos.facts import activity
-from serifos.facts import clock_skew
 from serifos.facts.inventory import Cloud
 from serifos.facts.inventory import Inventory
 from serifos.facts.inventory import Record
+from serifos.facts import journal
 from serifos.facts.journal import Entry
 from serifos.facts.journal import Journal
 from serifos.facts.servers import Compute
@@ -60,7 +60,7 @@ class Diagnoser:
 
 Cinder and Nova are asked about volumes in use, which Nova copies.
 """
-        entries = clock_skew.corrected(self.journal.entries(), now)
+        entries = journal.corrected(self.journal.entries(), now)
         swaps = swaps_of(self.cinder, self.nova, inventory, entries)
         note(swaps.values(), self.journal, now)
         for diagnosis in stuck.diagnoses(

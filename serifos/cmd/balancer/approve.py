@@ -11,7 +11,7 @@ import time
 from serifos.balancer import plans
 from serifos.cmd.balancer import verb
 from serifos import errors
-from serifos.facts import clock_skew
+from serifos.facts import journal
 from serifos.facts import phrases
 from serifos.facts import times
 
@@ -35,7 +35,7 @@ class _Says(verb.Verb):
         """:raises InputError: where no such plan is stored"""
         now, stored = time.time(), self.plans()
         found, = plans.standings(
-            [stored.stored(plan_id)], clock_skew.corrected(
+            [stored.stored(plan_id)], journal.corrected(
                 self.journal().entries(), now), now)
         return found
 

@@ -30,8 +30,8 @@ from serifos.cmd.balancer import verb
 from serifos.cmd import options
 from serifos.database import journal
 from serifos import errors
-from serifos.facts import clock_skew
 from serifos.facts.cluster import Cluster
+from serifos.facts.journal import corrected
 from serifos.facts.journal import Entry
 from serifos.facts.journal import Leader
 from serifos.facts import phrases
@@ -103,7 +103,7 @@ def text(conf: cfg.ConfigOpts, planned: Planned, now: float,
     lead, hours, plans = None, {}, []
     if settings.state_dir.is_dir():
         kept = journal.Journal(adapters.database(conf), lambda: now)
-        entries = clock_skew.corrected(kept.entries(), now)
+        entries = corrected(kept.entries(), now)
         lead, hours = kept.leader(), _hours(conf, now, say)
         plans = standings(
             adapters.plans(conf).every(say), entries, now)

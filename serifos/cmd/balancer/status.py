@@ -20,8 +20,8 @@ from serifos.cmd.balancer import status_tables
 from serifos.cmd.balancer import verb
 from serifos.cmd import output
 from serifos import errors
-from serifos.facts import clock_skew
 from serifos.facts.cluster import Cluster
+from serifos.facts import journal
 from serifos.facts.journal import Entry
 from serifos.facts.journal import Leader
 from serifos.facts import phrases
@@ -52,7 +52,7 @@ class _Looks(verb.Verb):
 
     def entries(self, now: float) -> tuple[Entry, ...]:
         """Those of the journal, none of them in the future."""
-        return clock_skew.corrected(self.journal().entries(), now)
+        return journal.corrected(self.journal().entries(), now)
 
     def observed(self) -> Cluster | None:
         """The last observation; None where there is none, which is said."""

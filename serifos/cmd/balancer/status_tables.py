@@ -25,8 +25,8 @@ from serifos.cmd.balancer import adapters
 from serifos.database.journal import Journal
 from serifos.database import marks
 from serifos import errors
-from serifos.facts import clock_skew
 from serifos.facts.cluster import Cluster
+from serifos.facts.journal import corrected
 from serifos.facts.journal import Entry
 from serifos.facts.journal import Leader
 from serifos.facts import phrases
@@ -76,7 +76,7 @@ def read(conf: cfg.ConfigOpts, journal: Journal, now: float) -> Seen:
         cluster = adapters.cluster(conf, None)
     except errors.InputError as exc:
         problem = str(exc)
-    entries = clock_skew.corrected(journal.entries(), now)
+    entries = corrected(journal.entries(), now)
     lead, settings = journal.leader(), adapters.settings(conf)
     missing = dataclasses.replace(journal, memory=marks.Memory((
         marks.Observation(settings.cluster_file),))).missing()

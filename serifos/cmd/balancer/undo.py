@@ -16,8 +16,8 @@ from serifos.cmd.balancer import stored_history
 from serifos.cmd.balancer import verb
 from serifos.cmd import output
 from serifos import errors
-from serifos.facts import clock_skew
 from serifos.facts.cluster import Cluster
+from serifos.facts import journal
 from serifos.facts import phrases
 from serifos.files import documents
 from serifos.plan.plan import Move
@@ -48,7 +48,7 @@ class Undo(verb.Verb):
         conf, now = self.app.conf, time.time()
         output.refuse_unwritable(parsed_args, 'plan')
         settings = adapters.settings(conf)
-        entries = clock_skew.corrected(self.journal().entries(), now)
+        entries = journal.corrected(self.journal().entries(), now)
         done = plans.carried(entries, parsed_args.plan)
         if not done.moves:
             raise errors.InputError(
