@@ -272,7 +272,7 @@ def in_short(pools: Sequence[PoolOutlook], window_s: float) -> str:
 
 
 def made(plan: Plan) -> str:
-    """What a planner came to, a sentence for a log."""
+    """The result of a planner, a sentence for a log."""
     return ('The worst predicted latency is '
             f'{phrases.ms(plan.max_us.before)} ms; {plan.planner} moves '
             f'{phrases.count(len(plan.moves), "volume")}, then it is '
@@ -280,7 +280,7 @@ def made(plan: Plan) -> str:
 
 
 def predicted(plan: Plan) -> str:
-    """What a plan predicted, a sentence for when it is over."""
+    """The latencies that a plan predicted, a sentence for when it is over."""
     misses = plan.slo_misses
     return (
         'The slowest pool then had '
