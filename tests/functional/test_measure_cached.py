@@ -78,8 +78,8 @@ class MeasureCachedTest(machine.MachineTest):
         machine.wait_until(lambda: machine.lines(self.dataset) >= 2
                            and self.left.exists())
         machine.interrupt(process, 9)
-        if self.left.exists():
-            self.assertEqual('0\n', (self.left / 'tracing_on').read_text())
+        machine.wait_until(lambda: not self.left.exists() or (
+            self.left / 'tracing_on').read_text() == '0\n')
         code, _, err = self.model(*self.asked)
         self.assertEqual(0, code, err)
         self.assertFalse(self.left.exists())
