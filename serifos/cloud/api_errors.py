@@ -14,7 +14,7 @@ from keystoneauth1 import exceptions as ks_exceptions
 
 from serifos.cloud import refused
 from serifos import errors
-from serifos.web import session
+from serifos import web
 
 _REQUEST_TIMEOUT = 408
 
@@ -43,7 +43,7 @@ def sentences(api: Any) -> Iterator[None]:
     """Errors as one sentence; 4xx, and what was not sent, as Refused."""
     try:
         yield
-    except session.NoToken as exc:
+    except web.NoToken as exc:
         raise refused.Refused(
             f'Cinder cannot be asked, since {exc}; see [cinder] of '
             'serifos.conf.', 401) from None
@@ -73,7 +73,7 @@ def sentences(api: Any) -> Iterator[None]:
             f'Cinder reports an error: {said(exc)}.') from None
     except ks_exceptions.SSLError as exc:
         raise errors.CloudError(
-            f'Cinder cannot be asked, since {session.tls(exc, "Cinder")}'
+            f'Cinder cannot be asked, since {web.tls(exc, "Cinder")}'
             '; see [cinder] of serifos.conf.') from None
     except ks_exceptions.ClientException as exc:
         raise errors.CloudError(

@@ -36,7 +36,7 @@ from serifos.facts.inventory import Record
 from serifos.facts.inventory import Type
 from serifos.facts import names
 from serifos.facts.servers import Attachment
-from serifos.web import session as web
+from serifos import web
 
 VERSION = '3.70'
 """The API's microversion, in Cinder since Xena."""

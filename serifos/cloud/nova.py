@@ -23,7 +23,7 @@ from serifos.facts.servers import ComputeService
 from serifos.facts.servers import Doings
 from serifos.facts.servers import Server
 from serifos.facts.servers import Servers
-from serifos.web import session as web
+from serifos import web
 
 VERSION = '2.89'
 """The API's microversion, in Nova since Xena: it lists the servers of a cell

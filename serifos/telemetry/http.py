@@ -14,7 +14,7 @@ import requests
 
 from serifos import errors
 from serifos.files import strict_json
-from serifos.web import session as web
+from serifos import web
 
 
 class Refused(errors.CloudError):
@@ -106,7 +106,7 @@ def json(answer: requests.Response) -> Any:
 
 def shown(url: str) -> str:
     """A URL without the login that may be in it."""
-    return errors.masked(web.without_login(url)[0])
+    return errors.masked(url).replace(f'{errors.MASK}@', '')
 
 
 def _cause(exc: BaseException) -> str:

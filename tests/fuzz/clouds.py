@@ -22,8 +22,7 @@ from serifos.cloud import client
 from serifos.cloud import nova as nova_client
 from serifos import errors
 from serifos.telemetry import http
-from serifos.web import adapter
-from serifos.web import session
+from serifos import web
 
 _URL = 'http://cloud:8774/v3'
 _NO_WAIT = {429: 400, 502: 500, 503: 500, 504: 500}
@@ -49,7 +48,7 @@ class _Wire(adapters.BaseAdapter):
         try:
             api_views.usable(status, body)
         except ValueError as exc:
-            raise adapter.Ended(str(exc), request=request) from None
+            raise web.Ended(str(exc), request=request) from None
         answer = requests.Response()
         answer.status_code, answer.encoding = status, 'utf-8'
         answer.url, answer.request = request.url, request
@@ -72,8 +71,8 @@ class _Wire(adapters.BaseAdapter):
         return _NO_WAIT.get(status, status), json.dumps(found).encode()
 
 
-def _asking(data: bytes, **others: Any) -> session.Session:
-    asking = session.Session(**others)
+def _asking(data: bytes, **others: Any) -> web.Session:
+    asking = web.Session(**others)
     for scheme in 'http://', 'https://':
         asking.mount(scheme, _Wire(data))
     return asking

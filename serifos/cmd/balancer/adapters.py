@@ -43,7 +43,7 @@ from serifos.telemetry import libvirt
 from serifos.telemetry import prometheus
 from serifos.telemetry import ring as ringfile
 from serifos.telemetry import scrape
-from serifos.web import session
+from serifos import web
 
 _Stopped = Callable[[], bool] | None
 
@@ -275,7 +275,7 @@ def qemu_us(conf: cfg.ConfigOpts, stopped: _Stopped = None
 
 
 def _asking(conf: cfg.ConfigOpts, stopped: _Stopped,
-            max_bytes: int) -> session.Session:
+            max_bytes: int) -> web.Session:
     said = conf.telemetry
     return http.session(
         username=said.username if said.auth == 'basic' else None,
@@ -287,14 +287,14 @@ def _asking(conf: cfg.ConfigOpts, stopped: _Stopped,
 
 
 def keystone(conf: cfg.ConfigOpts, stopped: _Stopped = None,
-             group: str = 'cinder') -> session.Session:
+             group: str = 'cinder') -> web.Session:
     """A session with a token of Keystone, from [cinder] or [nova].
 
     :raises InputError: where that is not enough
     """
     _refuse_unusable_files(conf[group], group)
     try:
-        return session.Loader().load_from_conf_options(
+        return web.Loader().load_from_conf_options(
             conf, group, auth=_login(conf, group), stopped=stopped,
             check=api_views.usable)
     except exceptions.ClientException as exc:

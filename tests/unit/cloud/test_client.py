@@ -18,7 +18,7 @@ from serifos.cloud import pages
 from serifos.cloud import refused
 from serifos import errors
 from serifos.facts.inventory import Type
-from serifos.web import session
+from serifos import web
 from tests.unit.cloud import test_api_views
 from tests.unit.web import hostile
 
@@ -430,7 +430,7 @@ class ErrorTest(Case):
         self.http.post(f'{KEYSTONE}/auth/tokens', [
             {'status_code': 401}, {'json': token, 'headers': {
                 'X-Subject-Token': 't'}}])
-        cinder = volumes.keystone(session.Session(auth=identity.V3Password(
+        cinder = volumes.keystone(web.Session(auth=identity.V3Password(
             KEYSTONE, username='u', password='p', user_domain_id='d')))
         for words in 'Keystone refuses the login', 'catalogue does not tell':
             error = self.assertRaises(
@@ -447,7 +447,7 @@ class ErrorTest(Case):
                 public=URL, region='one')
         self.http.post(f'{KEYSTONE}/auth/tokens', json=token,
                        headers={'X-Subject-Token': 't'})
-        cinder = volumes.keystone(session.Session(auth=identity.V3Password(
+        cinder = volumes.keystone(web.Session(auth=identity.V3Password(
             KEYSTONE, username='u', password='p', user_domain_id='d')),
             region_name='two')
         error = self.assertRaises(refused.Refused, cinder.volume, 'v')

@@ -12,7 +12,7 @@ import testtools
 from serifos.cloud import nova
 from serifos.facts.servers import Doings
 from serifos.facts import times
-from serifos.web import session
+from serifos import web
 
 URL = 'http://nova:8774/v2.1'
 GONE = {'itemNotFound': {
@@ -42,7 +42,7 @@ class NovaTest(testtools.TestCase):
     def setUp(self):
         super().setUp()
         self.http = self.useFixture(fixture.Fixture())
-        self.nova = nova.Nova(session.Session(auth=noauth.NoAuth()),
+        self.nova = nova.Nova(web.Session(auth=noauth.NoAuth()),
                               endpoint_override=URL)
         self.serve([server('s')], [service('compute1')])
 

@@ -11,7 +11,7 @@ from keystoneauth1 import noauth
 import testtools
 
 from serifos.files import strict_json
-from serifos.web import session as web
+from serifos import web
 from tests.unit.web import hostile
 
 SMALL = 2 ** 18
@@ -49,6 +49,14 @@ class BoundsTest(testtools.TestCase):
     def test_silence(self):
         self.assertIn('within 0.3 s', self.refused(
             hostile.silent, timeout=0.3))
+
+    @ddt.data('HEADERS', 'BODY', 'CHUNKS')
+    def test_the_thread_that_reads_ends(self, name):
+        self.refused(getattr(hostile, name), timeout=0.1)
+        for thread in threading.enumerate():
+            if thread.daemon:
+                thread.join(60)
+                self.assertFalse(thread.is_alive())
 
     def test_what_is_packed_is_not_unpacked(self):
         self.assertIn('it answers in gzip, which was not asked for',

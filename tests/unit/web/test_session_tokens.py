@@ -12,7 +12,7 @@ import requests_mock
 from requests_mock.contrib import fixture
 import testtools
 
-from serifos.web import session
+from serifos import web
 
 URL = 'http://keystone:5000/v3'
 DOMAINS = {'user_domain_id': 'default', 'project_domain_id': 'default'}
@@ -45,9 +45,9 @@ class TokenErrorsTest(testtools.TestCase):
         self.http.get(URL, json={'version': ks_fixture.V3Discovery(URL)})
 
     def why(self, auth):
-        asking = session.Session(auth=auth)
+        asking = web.Session(auth=auth)
         return str(self.assertRaises(
-            session.NoToken, asking.get, 'http://cinder:8776/v3'))
+            web.NoToken, asking.get, 'http://cinder:8776/v3'))
 
     @ddt.data(
         (PASSWORD, refusal(401, 'The request you have made requires '
@@ -116,7 +116,7 @@ class TokenErrorsTest(testtools.TestCase):
         self.http.post(f'{URL}/auth/tokens', json=doc, headers={
             'X-Subject-Token': 't'})
         error = self.assertRaises(
-            exceptions.CatalogException, session.Session(
+            exceptions.CatalogException, web.Session(
                 auth=password()).get_endpoint,
             service_type='compute')
         self.assertIn('it cannot be read', str(error))
@@ -137,7 +137,7 @@ class TokenErrorsTest(testtools.TestCase):
             self.http.post(f'{URL}/auth/tokens', json=doc, headers={
                 'X-Subject-Token': f'token{number}'})
             if number == 1:
-                asking = session.Session(auth=identity.V3Password(
+                asking = web.Session(auth=identity.V3Password(
                     URL, username='u', password='s3cr', **DOMAINS))
             self.http.get('http://cinder:8776/v3', text='yes')
             asking.get('http://cinder:8776/v3')
