@@ -22,8 +22,8 @@ from serifos.bench import command
 from serifos.bench import fio_result
 from serifos.bench import in_use
 from serifos import errors
-from serifos.facts import bounds
 from serifos.facts.dataset import Sample
+from serifos.facts import fields
 from serifos.facts.workload import Workload
 
 OLDEST = (3, 16)
@@ -98,7 +98,7 @@ def version() -> str:
 
 def refuse_hang(seconds: float) -> None:
     """:raises InputError: where no fio could be waited for so long"""
-    bounds.refuse_outside('--hang-after', seconds, 1, 86400, 's')
+    fields.refuse_outside('--hang-after', seconds, 1, 86400, 's')
 
 
 def refuse_unrunnable(workloads: Sequence[Workload],

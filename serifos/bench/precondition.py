@@ -24,8 +24,8 @@ from serifos.bench import sizes
 from serifos.bench.target import Area
 from serifos.bench.target import Target
 from serifos import errors
-from serifos.facts import bounds
 from serifos.facts.dataset import Sample
+from serifos.facts import fields
 from serifos.facts.workload import Workload
 from serifos.files import atomic
 from serifos.files import documents
@@ -78,9 +78,9 @@ class Rounds:
     most: int = 25
 
     def __post_init__(self) -> None:
-        bounds.refuse_outside('--settle-rounds', self.most, WINDOW,
+        fields.refuse_outside('--settle-rounds', self.most, WINDOW,
                               10_000)
-        bounds.refuse_outside('--settle-seconds', self.seconds, 0.5, 86400,
+        fields.refuse_outside('--settle-seconds', self.seconds, 0.5, 86400,
                               's')
 
 

@@ -28,7 +28,7 @@ from serifos.bench import purge
 from serifos.bench import scratch
 from serifos.bench import sizes
 from serifos import errors
-from serifos.facts import bounds
+from serifos.facts import fields
 
 _ALIGN = 2 ** 20
 
@@ -98,8 +98,8 @@ class TargetOptions:
     purge: str = 'auto'
 
     def __post_init__(self) -> None:
-        bounds.refuse_outside('--size-gib', self.size_gib, 0.01, 2 ** 20)
-        bounds.refuse_outside('--lv-size-gib', self.lv_size_gib, 0.01,
+        fields.refuse_outside('--size-gib', self.size_gib, 0.01, 2 ** 20)
+        fields.refuse_outside('--lv-size-gib', self.lv_size_gib, 0.01,
                               2 ** 20)
 
 

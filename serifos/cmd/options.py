@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import os
 from typing import Any
 
-from serifos.facts import bounds
+from serifos.facts import fields
 
 
 def add_number(parser: Any, name: str, default: float, metavar: str,
@@ -63,7 +63,7 @@ def add_jobs(parser: Any) -> None:
 
 def check_jobs(number: int) -> None:
     """:raises InputError: where so many processes cannot be started"""
-    bounds.refuse_outside('--jobs', number, 1, 256)
+    fields.refuse_outside('--jobs', number, 1, 256)
 
 
 def standard(*add: Callable[[argparse.ArgumentParser], object],

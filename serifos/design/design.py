@@ -14,8 +14,8 @@ import itertools
 import math
 
 from serifos import errors
-from serifos.facts import bounds
 from serifos.facts.dataset import Condition
+from serifos.facts import fields
 from serifos.facts import workload
 
 _MOST_PATTERNS = 200_000
@@ -101,7 +101,7 @@ class Design:
     conditions: tuple[Condition, ...] = ()
 
     def __post_init__(self) -> None:
-        bounds.refuse_outside('--rounds', self.rounds, 1, 1000)
+        fields.refuse_outside('--rounds', self.rounds, 1, 1000)
         if not 1 <= self.valid_round <= self.rounds:
             raise errors.InputError(
                 f'Round {self.valid_round} cannot be the one that counts: '

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from serifos.design import design
-from serifos.facts import bounds
+from serifos.facts import fields
 from serifos.facts.workload import Workload
 
 PAPER = design.Space(
@@ -44,7 +44,7 @@ def runs(number: int, space: design.Space = PAPER,
         as whole numbers between their ends
     :raises InputError: where that is not from 1 to 100,000
     """
-    bounds.refuse_outside('--sampled', number, 1, MOST)
+    fields.refuse_outside('--sampled', number, 1, MOST)
     rng = np.random.default_rng(seed)
     return tuple(
         tuple(_workload(space, rng) for _ in range(rng.choice(space.counts)))

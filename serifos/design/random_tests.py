@@ -15,7 +15,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from serifos.design import design
-from serifos.facts import bounds
+from serifos.facts import fields
 from serifos.facts.workload import Workload
 
 PAPER = design.Space(
@@ -38,7 +38,7 @@ def runs(each: int, more: int, space: design.Space = PAPER,
     :param more: runs beside them of 6 to 10 workloads
     :raises InputError: where ``each`` is not from 1 to 10,000
     """
-    bounds.refuse_outside('--tests', each, 1, _MOST)
+    fields.refuse_outside('--tests', each, 1, _MOST)
     rng = np.random.default_rng(seed)
     counts = [*(n for n in space.counts for _ in range(each)),
               *rng.integers(MORE[0], MORE[1] + 1, more).tolist()]

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Typed reading of JSON from programs, servers and files.
+"""Typed reading of JSON, and figures that have to be in bounds.
 
-Where a value is not of the type, or not in the bounds, that its reader
-expects, the error names the value and its place: NaN where a size is
-expected, a list where a text is.
+The JSON is that of programs, servers and files. Where a value is not of the
+type, or not in the bounds, that its reader expects, the error names the value
+and its place: NaN where a size is expected, a list where a text is.
 """
 
 from __future__ import annotations
@@ -212,3 +212,20 @@ def shown(value: object) -> str:
 
 def _whole(text: str) -> str:
     return text.encode('utf-8', 'replace').decode()
+
+
+def refuse_outside(what: str, value: float, least: float,
+                   most: float = math.inf, unit: str = '') -> None:
+    """Refuses NaN too.
+
+    :param what: the option that the figure was given by, or its name
+    :raises InputError: where it is below the least or above the most
+    """
+    if not least <= value <= most:
+        # No float holds an int of some hundred digits.
+        given = f'{value:g}' if isinstance(value, float) else value
+        ends = 'or more' if most == math.inf else f'to {most:.12g}'
+        unit = unit and f' {unit}'
+        raise errors.InputError(
+            f'A {what} of {given}{unit} cannot be used; give {least:.12g} '
+            f'{ends}{unit}.')

@@ -28,8 +28,8 @@ from serifos.conf import telemetry as options
 from serifos.database import connection
 from serifos.database.plans import Plans
 from serifos import errors
-from serifos.facts import bounds
 from serifos.facts.cluster import Cluster
+from serifos.facts import fields
 from serifos.facts import hot_by
 from serifos.facts import servers
 from serifos.facts.telemetry import Telemetry
@@ -136,7 +136,7 @@ def limits_of(conf: cfg.ConfigOpts, **given: Any) -> limits.Limits:
     own = {name: its for name, its in given.items() if its is not None}
     for option in balancer.OPTS:
         if option.dest in own:
-            bounds.refuse_outside(f'limit {option.dest}', own[option.dest],
+            fields.refuse_outside(f'limit {option.dest}', own[option.dest],
                                   option.type.min, option.type.max)
     return dataclasses.replace(_limits_of(conf), **own)
 

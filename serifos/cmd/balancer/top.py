@@ -37,9 +37,9 @@ from serifos.cmd.balancer import status_tables
 from serifos.cmd.balancer import verb
 from serifos.cmd import options
 from serifos import errors
-from serifos.facts import bounds
 from serifos.facts.cluster import Cluster
 from serifos.facts.cluster import Volume
+from serifos.facts import fields
 from serifos.facts import phrases
 from serifos.plan.outlook import PoolOutlook
 from serifos.plan import sentences
@@ -84,7 +84,7 @@ class Top(verb.Verb):
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         every_s = parsed_args.interval
-        bounds.refuse_outside('--interval', every_s, 0.2, 3600)
+        fields.refuse_outside('--interval', every_s, 0.2, 3600)
         screen = _screen()
         if not screen.is_terminal:
             # What no person looks at is not cut.

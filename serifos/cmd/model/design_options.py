@@ -14,8 +14,8 @@ from serifos.design import design
 from serifos.design import full
 from serifos.design import stopping
 from serifos import errors
-from serifos.facts import bounds
 from serifos.facts.dataset import Condition
+from serifos.facts import fields
 
 MOST = 200_000
 FULL_S = 60, 30  # of one or two workloads, of more
@@ -103,7 +103,7 @@ def refuse_several(args: argparse.Namespace) -> None:
         raise errors.InputError(
             f'{" and ".join(asked)} contradict each other; give one of '
             'them.')
-    bounds.refuse_outside('--seed', args.seed, 0)
+    fields.refuse_outside('--seed', args.seed, 0)
 
 
 def chosen(args: argparse.Namespace, alone_first: bool = False) -> tuple[
@@ -195,7 +195,7 @@ def times(args: argparse.Namespace, rounds: int, short: float,
     rounds = rounds if args.rounds is None else args.rounds
     runtime = args.runtime
     if runtime is not None:
-        bounds.refuse_outside('--runtime', runtime, 0.5, 86400, 's')
+        fields.refuse_outside('--runtime', runtime, 0.5, 86400, 's')
     return {
         'rounds': rounds,
         'valid_round': (rounds if args.valid_round is None
@@ -251,7 +251,7 @@ def conditions(args: argparse.Namespace) -> tuple[Condition, ...]:
     """
     sizes, names = args.file_set_gibs, args.schedulers
     for size in sizes or ():
-        bounds.refuse_outside('--file-set-gibs', size, 0.01, 2 ** 20)
+        fields.refuse_outside('--file-set-gibs', size, 0.01, 2 ** 20)
     if names is not None and not 1 <= len(set(names)) <= 2:
         raise errors.InputError(
             '--schedulers takes one or two, which a study can tell apart; '

@@ -17,9 +17,9 @@ from serifos.cmd.model import predict
 from serifos.cmd import options
 from serifos.cmd import output
 from serifos import errors
-from serifos.facts import bounds
 from serifos.facts.dataset import Dataset
 from serifos.facts.dataset import FIGURES
+from serifos.facts import fields
 from serifos.files import atomic
 from serifos.files import documents
 from serifos.model import kinds
@@ -78,7 +78,7 @@ class Fit(app.Fails, show.ShowOne):
     def take_action(self, parsed_args: argparse.Namespace) -> Any:
         # statsmodels takes a second to import; predict never needs it.
         from serifos.model import fit
-        bounds.refuse_outside('--seed', parsed_args.seed, 0)
+        fields.refuse_outside('--seed', parsed_args.seed, 0)
         out = pathlib.Path(parsed_args.out)
         atomic.refuse_unwritable(out, 'model')
         dataset = documents.read_dataset(parsed_args.dataset)

@@ -16,10 +16,10 @@ from serifos.cmd import options
 from serifos.cmd import output
 from serifos import errors
 from serifos.facts import activity
-from serifos.facts import bounds
 from serifos.facts.cluster import Cluster
 from serifos.facts.dataset import Dataset
 from serifos.facts.dataset import Header
+from serifos.facts import fields
 from serifos.facts import space
 from serifos.files import atomic
 from serifos.files import documents
@@ -64,7 +64,7 @@ class Refine(app.Fails, show.ShowOne):
 
     def take_action(self, parsed_args: argparse.Namespace) -> Any:
         from serifos.model import live
-        bounds.refuse_outside('--seed', parsed_args.seed, 0)
+        fields.refuse_outside('--seed', parsed_args.seed, 0)
         if parsed_args.output:
             atomic.refuse_unwritable(parsed_args.output, 'model')
         path = pathlib.Path(parsed_args.model)

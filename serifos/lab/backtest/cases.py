@@ -16,9 +16,9 @@ from serifos.balancer.settings import BalancerSettings
 from serifos.cmd.balancer import adapters
 from serifos import conf
 from serifos import errors
-from serifos.facts import bounds
 from serifos.facts.cluster import Cluster
 from serifos.facts.cluster import Volume
+from serifos.facts import fields
 from serifos.files import model_files
 from serifos.lab.backtest import csv_history
 from serifos.lab.backtest import pools
@@ -69,11 +69,11 @@ class Asked:
     config_files: Sequence[str] | None = None
 
     def __post_init__(self) -> None:
-        bounds.refuse_outside('--days', self.days, 1 / 24, 3660.0)
-        bounds.refuse_outside('--size-gib', self.size_gib, 1e-3, 1e6, 'GiB')
-        bounds.refuse_outside('--slo', self.slo_ms, 1e-3, 1e6, 'ms')
-        bounds.refuse_outside('--scale', self.scale, 1e-3, 1e3)
-        bounds.refuse_outside('--seed', self.seed, 0)
+        fields.refuse_outside('--days', self.days, 1 / 24, 3660.0)
+        fields.refuse_outside('--size-gib', self.size_gib, 1e-3, 1e6, 'GiB')
+        fields.refuse_outside('--slo', self.slo_ms, 1e-3, 1e6, 'ms')
+        fields.refuse_outside('--scale', self.scale, 1e-3, 1e3)
+        fields.refuse_outside('--seed', self.seed, 0)
 
 
 def made(asked: Asked, history: csv_history.History) -> list[replay.Case]:

@@ -9,9 +9,9 @@ import dataclasses
 import math
 
 from serifos import errors
-from serifos.facts import bounds
 from serifos.facts.cluster import Cluster
 from serifos.facts.cluster import Pool
+from serifos.facts import fields
 
 BUSY = 0.25
 """Busy share of a device in the mean, for the default number of pools."""
@@ -54,11 +54,11 @@ def made(models: Sequence[str], size_gib: Sequence[float], busy: float,
     """
     if number is None:
         number = max(2, len(models), math.ceil(busy / BUSY))
-    bounds.refuse_outside('--pools', number, 1, 10_000)
+    fields.refuse_outside('--pools', number, 1, 10_000)
     gib = pool_gib if pool_gib is not None else max(
         math.ceil(sum(size_gib) / _FILLED / number),
         2 * max(size_gib, default=1.0))
-    bounds.refuse_outside('--pool-gib', gib, 1.0, 1e9, 'GiB')
+    fields.refuse_outside('--pool-gib', gib, 1.0, 1e9, 'GiB')
     return Fleet(tuple(_pool(_HOST.format(i + 1), models[i % len(models)],
                              gib) for i in range(number)))
 
@@ -130,7 +130,7 @@ def _gib(text: str) -> float:
         value = float(text)
     except ValueError:
         value = math.nan
-    bounds.refuse_outside('size in --add-pool', value, 1.0, 1e9, 'GiB')
+    fields.refuse_outside('size in --add-pool', value, 1.0, 1e9, 'GiB')
     return value
 
 

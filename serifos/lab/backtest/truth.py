@@ -16,8 +16,8 @@ import dataclasses
 import numpy as np
 
 from serifos import errors
-from serifos.facts import bounds
 from serifos.facts.cluster import Pool
+from serifos.facts import fields
 from serifos.facts.workload import Load
 from serifos.facts.workload import Workload
 from serifos.lab.backtest import queues
@@ -71,7 +71,7 @@ def of_pools(pools: Sequence[Pool], devices: Mapping[str, ssds.Ssd],
 
     :param drift: the standard deviation of the log of each time
     """
-    bounds.refuse_outside('--drift', drift, 0.0, 2.0)
+    fields.refuse_outside('--drift', drift, 0.0, 2.0)
     return tuple(_drifted(devices[pool.model or ''], drift,
                           np.random.default_rng([seed, *pool.name.encode()]))
                  for pool in pools)

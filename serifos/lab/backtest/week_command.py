@@ -41,12 +41,12 @@ class Week(app.Fails, lister.Lister):
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> Any:
-        from serifos.facts import bounds
+        from serifos.facts import fields
         from serifos.lab.backtest import csv_history
         from serifos.lab.backtest import keeping
         from serifos.lab.backtest import weeks
         args = parsed_args
-        bounds.refuse_outside('--latency', args.latency, 1, 10 ** 9, 'us')
+        fields.refuse_outside('--latency', args.latency, 1, 10 ** 9, 'us')
         if args.of:
             series = csv_history.read(args.of).series
         else:

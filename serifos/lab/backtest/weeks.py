@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from serifos import errors
-from serifos.facts import bounds
+from serifos.facts import fields
 from serifos.lab.backtest import csv_history
 from serifos.lab.backtest.rates import COLUMNS
 from serifos.lab.backtest.rates import Rates
@@ -80,16 +80,16 @@ class Week:
     begin: float = 1736726400.0
 
     def __post_init__(self) -> None:
-        bounds.refuse_outside('--volumes', self.volumes, 1, 100_000)
-        bounds.refuse_outside('--days', self.days, 1, 366)
-        bounds.refuse_outside('--seed', self.seed, 0)
-        bounds.refuse_outside('--step', self.step_s, 60, DAY_S, 's')
+        fields.refuse_outside('--volumes', self.volumes, 1, 100_000)
+        fields.refuse_outside('--days', self.days, 1, 366)
+        fields.refuse_outside('--seed', self.seed, 0)
+        fields.refuse_outside('--step', self.step_s, 60, DAY_S, 's')
         if HALF_HOUR_S % self.step_s and (
                 self.step_s % HALF_HOUR_S or DAY_S % self.step_s):
-            bounds.refuse_outside(
+            fields.refuse_outside(
                 '--step, which parts half an hour or a day evenly,',
                 self.step_s, 0, 0, 's')
-        bounds.refuse_outside(
+        fields.refuse_outside(
             'number of slots of all volumes',
             self.volumes * self.days * DAY_S // self.step_s, 1,
             csv_history.MOST_CELLS)

@@ -15,8 +15,8 @@ from serifos.cmd import app
 from serifos.cmd import options
 from serifos.cmd import output
 from serifos.cmd import paging
-from serifos.facts import bounds
 from serifos.facts import dataset
+from serifos.facts import fields
 from serifos.files import atomic
 from serifos.files import documents
 from serifos.model.queueing import predict as queueing
@@ -69,7 +69,7 @@ class Calibrate(app.Fails, lister.Lister):
         from serifos.model import kinds
         from serifos.report import measured as measured_at
         args, out = parsed_args, pathlib.Path(parsed_args.out)
-        bounds.refuse_outside('--seed', args.seed, 0)
+        fields.refuse_outside('--seed', args.seed, 0)
         atomic.refuse_unwritable(out, 'model')
         paging.refuse_absurd(args)
         given = kinds.valid_settings(queueing.QUEUEING.settings, {

@@ -20,10 +20,10 @@ from serifos.cmd import options
 from serifos.cmd import output
 from serifos.cmd import paging
 from serifos import errors
-from serifos.facts import bounds
 from serifos.facts.dataset import Dataset
 from serifos.facts.dataset import FIGURES
 from serifos.facts.dataset import Sample
+from serifos.facts import fields
 from serifos.files import documents
 from serifos.lab.tuning import options as tuning_options
 from serifos.model import fit_runs
@@ -224,7 +224,7 @@ def _divided(dataset: Dataset, others: Sequence[Sample] | None,
 
 def _refuse_absurd(args: argparse.Namespace) -> None:
     tuning_options.options(args)
-    bounds.refuse_outside('--seed', args.seed, 0)
+    fields.refuse_outside('--seed', args.seed, 0)
     paging.refuse_absurd(args)
     if args.test_as_one and args.test is None:
         raise errors.InputError('--test-as-one is of the runs of --test; '

@@ -14,7 +14,7 @@ from serifos.cmd import app
 from serifos.cmd import options
 from serifos.cmd import paging
 from serifos import errors
-from serifos.facts import bounds
+from serifos.facts import fields
 from serifos.files import documents
 
 _HEADER = ('dataset', 'run', 'cluster', 'latency_us', 'nearest_covered',
@@ -57,9 +57,9 @@ class Coverage(app.Fails, lister.Lister):
             raise errors.InputError(
                 'Only a benchmark was given; give the datasets that it '
                 'should cover too.')
-        bounds.refuse_outside('--seed', parsed_args.seed, 0, 2 ** 32 - 1)
+        fields.refuse_outside('--seed', parsed_args.seed, 0, 2 ** 32 - 1)
         if parsed_args.distance is not None:
-            bounds.refuse_outside('--distance', parsed_args.distance, 0, 1e6)
+            fields.refuse_outside('--distance', parsed_args.distance, 0, 1e6)
         paging.refuse_absurd(parsed_args)
         datasets = [documents.read_dataset(path) for path in paths]
         for path, dataset in zip(paths, datasets):

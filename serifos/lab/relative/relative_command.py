@@ -20,8 +20,8 @@ from serifos.cmd import options
 from serifos.cmd import output
 from serifos.cmd import paging
 from serifos import errors
-from serifos.facts import bounds
 from serifos.facts.dataset import Dataset
+from serifos.facts import fields
 from serifos.files import atomic
 from serifos.files import documents
 
@@ -92,7 +92,7 @@ class Relate(app.Fails, lister.Lister):
 
 
 def _refuse_absurd(args: argparse.Namespace) -> None:
-    bounds.refuse_outside('--seed', args.seed, 0)
+    fields.refuse_outside('--seed', args.seed, 0)
     if args.out and len(args.dataset) != 2:
         raise errors.InputError(
             'A relation is from one device to one other; give two '

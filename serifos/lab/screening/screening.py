@@ -12,7 +12,7 @@ from serifos.bench import remount
 from serifos.cmd import measuring
 from serifos.cmd import progress
 from serifos import errors
-from serifos.facts import bounds
+from serifos.facts import fields
 from serifos.lab.screening import design as screening
 from serifos.lab.screening import effects
 from serifos.lab.screening import job as screen_job
@@ -69,9 +69,9 @@ class ScreeningOptions:
     remount: bool = False
 
     def __post_init__(self) -> None:
-        bounds.refuse_outside('--runtime', self.runtime, 0.5, 86400, 's')
+        fields.refuse_outside('--runtime', self.runtime, 0.5, 86400, 's')
         fio.refuse_hang(self.hang_after)
-        bounds.refuse_outside('--rounds', 1 if self.rounds is None
+        fields.refuse_outside('--rounds', 1 if self.rounds is None
                               else self.rounds, 1, 100)
         if self.keys and not 1 <= len(set(self.keys)) == len(self.keys) <= 8:
             raise errors.InputError(

@@ -19,7 +19,7 @@ from serifos.design import design
 from serifos.design import full
 from serifos.design import random_runs
 from serifos import errors
-from serifos.facts import bounds
+from serifos.facts import fields
 from serifos.files import atomic
 from serifos.files import documents
 from serifos.lab.sim import devices
@@ -111,7 +111,7 @@ class Dataset(app.Fails, command.Command):
                 ('--seed', args.seed, 0, 2 ** 32),
                 ('--chance', args.chance, 0, 2 ** 32)):
             if value is not None:
-                bounds.refuse_outside(name, value, least, most)
+                fields.refuse_outside(name, value, least, most)
         purpose, seconds = (
             (modeler.Purpose.SHORT, {})
             if args.sampled is None and args.mail is None

@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from serifos.balancer import planning
-from serifos.facts import bounds
 from serifos.facts.dataset import Sample
+from serifos.facts import fields
 from serifos.lab.sim import closed_loop
 from serifos.lab.sim import devices as simulated
 from serifos.lab.sim import modeler
@@ -72,10 +72,10 @@ class EvaluationSettings:
     tails: str | None = None
 
     def __post_init__(self) -> None:
-        bounds.refuse_outside('--cases', self.cases, 1, _MOST_CASES)
-        bounds.refuse_outside('--rounds', self.rounds, 1, _MOST_TESTS)
-        bounds.refuse_outside('--tests', self.tests, 1, _MOST_TESTS)
-        bounds.refuse_outside('--seed', self.seed, 0)
+        fields.refuse_outside('--cases', self.cases, 1, _MOST_CASES)
+        fields.refuse_outside('--rounds', self.rounds, 1, _MOST_TESTS)
+        fields.refuse_outside('--tests', self.tests, 1, _MOST_TESTS)
+        fields.refuse_outside('--seed', self.seed, 0)
 
     @property
     def of_means(self) -> bool:

@@ -24,8 +24,8 @@ from serifos.design import design
 from serifos.design import full
 from serifos.design import random_runs
 from serifos import errors
-from serifos.facts import bounds
 from serifos.facts.dataset import Condition
+from serifos.facts import fields
 from serifos.model import conditions
 
 TOGETHER = design.Space(
@@ -68,7 +68,7 @@ def refuse_few(spaces: Sequence[design.Space], sampled: int,
     for space in spaces:
         for count in space.counts:
             has = terms(count, space, tuple(conditions) or _ALWAYS)
-            bounds.refuse_outside('--sampled', sampled, has + 2,
+            fields.refuse_outside('--sampled', sampled, has + 2,
                                   random_runs.MOST)
 
 
@@ -125,7 +125,7 @@ def _of_count(space: design.Space, count: int, number: int | None,
     has = terms(count, space, conditions)
     if number is None:
         number = max(RUNS, RUNS_A_TERM * has) if count == 1 else RUNS
-    bounds.refuse_outside('--runs', number, has + 2, _MOST)
+    fields.refuse_outside('--runs', number, has + 2, _MOST)
     candidates = [
         (run, one) for run in _candidates(space, count, number, rng)
         for one in conditions]

@@ -24,7 +24,7 @@ import math
 import numpy as np
 
 from serifos import errors
-from serifos.facts import bounds
+from serifos.facts import fields
 from serifos.model import fit_runs
 from serifos.model import held_out
 from serifos.model import kinds
@@ -62,9 +62,9 @@ class SearchOptions:
     least_gain: float = 0.0
 
     def __post_init__(self) -> None:
-        bounds.refuse_outside('--splits', self.splits, 1, 20)
-        bounds.refuse_outside('--explorations', self.explorations, 1, 100)
-        bounds.refuse_outside('--iterations', self.iterations, 1, 1000)
+        fields.refuse_outside('--splits', self.splits, 1, 20)
+        fields.refuse_outside('--explorations', self.explorations, 1, 100)
+        fields.refuse_outside('--iterations', self.iterations, 1, 1000)
         if not 0 <= self.least_gain < 1:
             raise errors.InputError(
                 f'A --least-gain of {self.least_gain:g} cannot be used; give '

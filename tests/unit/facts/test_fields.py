@@ -4,7 +4,7 @@ import ddt
 import testtools
 
 from serifos import errors
-from serifos.facts import bounds
+from serifos.facts import fields
 
 
 @ddt.ddt
@@ -12,12 +12,12 @@ class RefuseOutsideTest(testtools.TestCase):
 
     @ddt.data(0, 0.4, float('nan'), float('inf'), 1e6, 10 ** 400)
     def test_values_out_of_bounds(self, value):
-        self.assertRaises(errors.InputError, bounds.refuse_outside,
+        self.assertRaises(errors.InputError, fields.refuse_outside,
                           '--runtime', value, 0.5, 86400)
 
     @ddt.data(0.5, 60, 86400)
     def test_values_within(self, value):
-        bounds.refuse_outside('--runtime', value, 0.5, 86400)
+        fields.refuse_outside('--runtime', value, 0.5, 86400)
 
     @ddt.data(
         (('--runtime', 0.2, 0.5, 86400, 's'),
@@ -27,4 +27,4 @@ class RefuseOutsideTest(testtools.TestCase):
     @ddt.unpack
     def test_the_message(self, arguments, text):
         self.assertEqual(text, str(self.assertRaises(
-            errors.InputError, bounds.refuse_outside, *arguments)))
+            errors.InputError, fields.refuse_outside, *arguments)))
