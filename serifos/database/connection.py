@@ -11,6 +11,7 @@ others wait.
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 import contextlib
@@ -207,6 +208,16 @@ class Database:
             raise failed
         return self.run(look)
 
+    def make(self, table: sqlalchemy.Table) -> None:
+        """Makes a table, and those made with it, where it is not there.
+
+        :raises SerifosError: where they cannot be made
+        """
+        self.prepare(
+            lambda connection: sqlalchemy.inspect(connection).has_table(
+                table.name),
+            table.metadata.create_all)
+
     @functools.cached_property
     def _engine(self) -> sqlalchemy.Engine:
         try:
@@ -268,6 +279,11 @@ class Database:
         return errors.CloudError(
             f'The database of the {self.content.name}, {self.name}, cannot '
             f'be used: {said}; look at {self.content.option}.')
+
+
+def pieces(rows: Sequence[T], most: int = 500) -> Iterator[Sequence[T]]:
+    """As many rows at a time as one statement takes."""
+    return (rows[first:first + most] for first in range(0, len(rows), most))
 
 
 def _reason(exc: Exception) -> Exception:

@@ -19,6 +19,7 @@ from oslo_log import log
 import sqlalchemy
 
 from serifos.database.connection import Database
+from serifos.database.connection import pieces
 from serifos.database import history_tables
 from serifos.database.history_tables import Tier
 from serifos.database.history_tables import VOLUMES
@@ -33,8 +34,8 @@ _HOUR, _DAY = 3600, 86400
 TIERS = (Tier(60, 6 * _HOUR), Tier(300, 8 * _DAY),
          Tier(_HOUR, 56 * _DAY))
 
-_AT_ONCE = 500
-"""Rows that one statement names."""
+_MOST_NAMED = 500
+"""Volumes that a query names; of more it asks for all."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -148,7 +149,7 @@ def numbers_of(connection: sqlalchemy.Connection,
                volumes: Set[str]) -> dict[str, int]:
     """The numbers of those of these volumes that have one."""
     query = sqlalchemy.select(VOLUMES.c.volume, VOLUMES.c.number)
-    if len(volumes) <= _AT_ONCE:
+    if len(volumes) <= _MOST_NAMED:
         query = query.where(VOLUMES.c.volume.in_(volumes))
     return {row.volume: row.number for row in connection.execute(query)
             if row.volume in volumes}
@@ -169,9 +170,8 @@ def update(connection: sqlalchemy.Connection, volumes: Sequence[str],
                     if volume not in known), free))
     added = [{'volume': volume, 'number': number}
              for volume, number in new.items()]
-    for first in range(0, len(added), _AT_ONCE):
-        connection.execute(sqlalchemy.insert(VOLUMES),
-                           added[first:first + _AT_ONCE])
+    for some in pieces(added):
+        connection.execute(sqlalchemy.insert(VOLUMES), some)
     _mark(connection, [row.number for row in rows if row.gone_at is None
                        and row.volume not in there], now)
     _mark(connection, [row.number for row in rows if row.gone_at is not None
@@ -187,7 +187,6 @@ def forget(connection: sqlalchemy.Connection, before: int) -> None:
 
 def _mark(connection: sqlalchemy.Connection, found: Sequence[int],
           gone_at: int | None) -> None:
-    for first in range(0, len(found), _AT_ONCE):
-        connection.execute(
-            sqlalchemy.update(VOLUMES).where(VOLUMES.c.number.in_(
-                found[first:first + _AT_ONCE])).values(gone_at=gone_at))
+    for some in pieces(found):
+        connection.execute(sqlalchemy.update(VOLUMES).where(
+            VOLUMES.c.number.in_(some)).values(gone_at=gone_at))

@@ -22,6 +22,7 @@ import numpy.typing as npt
 import sqlalchemy
 
 from serifos.database import columns
+from serifos.database.connection import pieces
 from serifos import errors
 from serifos.facts import history
 from serifos.facts.history import Series
@@ -207,8 +208,8 @@ class Tier:
                 (_MORE, [{'its_step_s': self.step_s, 'its_begin': begin,
                           'its_part': part, 'figures': figures}
                          for part, figures in changed if part in known])):
-            for first in range(0, len(rows), _AT_ONCE):
-                connection.execute(statement, rows[first:first + _AT_ONCE])
+            for some in pieces(rows, _AT_ONCE):
+                connection.execute(statement, some)
 
 
 def pack(places: Places, figures: history.Array) -> bytes:

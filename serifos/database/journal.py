@@ -27,6 +27,7 @@ from oslo_log import log
 import sqlalchemy
 
 from serifos.database.connection import Database
+from serifos.database.connection import pieces
 from serifos.database import marks
 from serifos.database import tables
 from serifos import errors
@@ -278,8 +279,8 @@ class Journal:
         kept = {id(entry) for entry in journal.still_matter(
             [entry for _, entry in rows], self.long // 2)}
         gone = [number for number, entry in rows if id(entry) not in kept]
-        for begin in range(0, len(gone), tables.AT_ONCE):
+        for some in pieces(gone):
             connection.execute(sqlalchemy.delete(tables.ENTRIES).where(
-                tables.ENTRIES.c.id.in_(gone[begin:begin + tables.AT_ONCE])))
+                tables.ENTRIES.c.id.in_(some)))
         LOG.info('The journal was long; %d entries that no longer matter are '
                  'deleted.', len(gone))

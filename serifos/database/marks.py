@@ -141,7 +141,7 @@ class History:
 
         with contextlib.suppress(errors.SerifosError):
             database = self.database()
-            database.prepare(_is_there, _METADATA.create_all)
+            database.make(SEEN)
             if database.run(_mark) != mark:
                 database.run(write, write=True)
 

@@ -21,6 +21,7 @@ from oslo_db import exception
 import sqlalchemy
 
 from serifos.database.connection import Database
+from serifos.database.connection import pieces
 from serifos.database import tables
 from serifos import errors
 from serifos.files import atomic
@@ -104,7 +105,7 @@ class Plans:
                 return []
             numbers = [row.number for row in connection.execute(query)
                        if ids is None or row.id in ids]
-            return [plan for some in _pieces(numbers)
+            return [plan for some in pieces(numbers, _AT_ONCE)
                     for plan in self._readable(connection.execute(
                         sqlalchemy.select(PLANS.c.id, _DOCUMENT).where(
                             PLANS.c.number.in_(some)).order_by(
@@ -224,8 +225,3 @@ def _text(data: object) -> bytes:
         raise ValueError('its document is cut short, or of more than '
                          f'{atomic.MOST_BYTES >> 20} MiB')
     return text
-
-
-def _pieces(numbers: Sequence[int]) -> Iterator[Sequence[int]]:
-    return (numbers[first:first + _AT_ONCE]
-            for first in range(0, len(numbers), _AT_ONCE))

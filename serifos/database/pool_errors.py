@@ -11,6 +11,7 @@ import sqlalchemy
 
 from serifos.database import columns
 from serifos.database.connection import Database
+from serifos.database.connection import pieces
 from serifos.facts import pool_errors
 
 _METADATA = sqlalchemy.MetaData()
@@ -30,8 +31,6 @@ ERRORS = sqlalchemy.Table(
     mysql_engine='InnoDB', mysql_charset='utf8mb4',
     mysql_collate='utf8mb4_bin')
 
-_AT_ONCE = 500
-
 
 @dataclasses.dataclass(frozen=True)
 class PoolErrors:
@@ -42,7 +41,7 @@ class PoolErrors:
     def note(self, checks: Mapping[str, pool_errors.Check], at: float) -> None:
         """Adds a round to its hour."""
         begin = int(at // pool_errors.HOUR_S) * pool_errors.HOUR_S
-        self._prepare()
+        self.database.make(ERRORS)
         known = {*self.database.run(lambda connection: connection.scalars(
             sqlalchemy.select(ERRORS.c.pool).where(ERRORS.c.begin
                                                    == begin)).all())}
@@ -65,9 +64,8 @@ class PoolErrors:
             try:
                 for statement, rows in (more, old), (sqlalchemy.insert(ERRORS),
                                                      new):
-                    for first in range(0, len(rows), _AT_ONCE):
-                        connection.execute(
-                            statement, rows[first:first + _AT_ONCE])
+                    for some in pieces(rows):
+                        connection.execute(statement, some)
             except exception.DBDuplicateEntry:
                 return  # another balancer was faster
             if new and not known:
@@ -87,16 +85,10 @@ class PoolErrors:
                 ERRORS.c.begin)
         found: dict[str, list[pool_errors.Hour]] = {}
         if self.database.exists():
-            self._prepare()
+            self.database.make(ERRORS)
             for row in self.database.run(
                     lambda connection: connection.execute(query).all()):
                 facts = dict(row._mapping)
                 found.setdefault(facts.pop('pool'), []).append(
                     pool_errors.Hour(**facts))
         return found
-
-    def _prepare(self) -> None:
-        self.database.prepare(
-            lambda connection: sqlalchemy.inspect(connection).has_table(
-                ERRORS.name),
-            _METADATA.create_all)

@@ -72,7 +72,7 @@ class Rounds:
                 except exception.DBDuplicateEntry:
                     return  # another process of this host was faster
 
-        self.database.prepare(_is_there, _METADATA.create_all)
+        self.database.make(ROUNDS)
         self.database.run(add, write=True)
 
     def every(self) -> list[Counted]:

@@ -25,9 +25,6 @@ from serifos.files import strict_json
 
 SCHEMA = 'serifos-journal/3'
 
-AT_ONCE = 500
-"""Rows that one statement inserts or deletes."""
-
 _METADATA = sqlalchemy.MetaData()
 _OPTIONS = {'mysql_engine': 'InnoDB', 'mysql_charset': 'utf8mb4'}
 

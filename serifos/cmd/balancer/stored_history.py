@@ -19,9 +19,9 @@ from serifos.database import connection
 from serifos.database.history_store import Store
 from serifos.database.history_store import TIERS
 from serifos.database import history_tables
-from serifos.database import homes
 from serifos.database import journal
 from serifos.database import pool_errors
+from serifos.database.space import Homes
 from serifos.database.space import Space
 from serifos import errors
 from serifos.facts import activity
@@ -70,7 +70,7 @@ def growth_in(database: connection.Database,
               horizon_s: float) -> Growth:
     """What tells how fast pools fill, by what is kept in a database."""
     kept = database, 2 * horizon_s
-    return Growth(Space(*kept), homes.Homes(*kept), horizon_s)
+    return Growth(Space(*kept), Homes(*kept), horizon_s)
 
 
 def achieved(conf: cfg.ConfigOpts) -> Achieved:

@@ -8,7 +8,7 @@ import ddt
 
 from serifos.balancer import recorder
 from serifos.database import connection
-from serifos.database import homes
+from serifos.database.space import Homes
 from serifos.database.space import SLOT_S
 from serifos.database.space import Space
 from serifos.facts.space import Used
@@ -45,7 +45,7 @@ class GrowthTest(cloud.Case):
     def balancer(self):
         return self.made(growth=recorder.Growth(
             Space(self.database, 20 * DAY),
-            homes.Homes(self.database, 20 * DAY), 10 * DAY))
+            Homes(self.database, 20 * DAY), 10 * DAY))
 
     def days(self, count, gib=4.0):
         """The plan of the last day."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from serifos.database.homes import Homes
+from serifos.database.space import Homes
 from serifos.facts.space import Home
 from serifos.facts.space import Moved
 from tests.unit.database import at_once

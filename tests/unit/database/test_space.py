@@ -5,6 +5,7 @@ from serifos.database import connection
 from serifos.database import history_store
 from tests.unit import case
 from tests.unit.database import history_behaviour as history
+from tests.unit.database import homes_behaviour
 from tests.unit.database import space_behaviour
 
 
@@ -25,3 +26,12 @@ class SpaceTest(space_behaviour.Behaviour, case.DirectoryCase):
         self.assertEqual([(DAY, {'a': 2.0})], self.found(
             space_behaviour.BEGIN + 1))
         self.assertLess(0, past.until())
+
+
+class HomesTest(homes_behaviour.Behaviour, case.DirectoryCase):
+
+    def setUp(self):
+        super().setUp()
+        self.database = connection.Database(
+            f'sqlite:///{self.dir}/history.sqlite',
+            content=connection.HISTORY)
