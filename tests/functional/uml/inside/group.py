@@ -119,12 +119,6 @@ def group_interrupted() -> Any:
     return {**build.end(), **_state()}
 
 
-def group_preconditioned() -> Any:
-    return {**report.serifos(
-        *PAIRS, '--name', 'settled', '--runtime', '0.5', '--settle-rounds',
-        '5', '--settle-seconds', '3', *_word()), **_state()}
-
-
 def group_with_a_volume_of_our_name() -> Any:
     report.sh('lvcreate', '-q', '-L', '32M', '-n', f'{lvm.TAG}-1', GROUP)
     return {**report.serifos(*PAIRS, '--name', 'clash', *QUICK, *_word()),
@@ -133,8 +127,7 @@ def group_with_a_volume_of_our_name() -> Any:
 
 CHECKS: tuple[Callable[[], Any], ...] = (
     group_set_up, group_refusals, group_killed, group_measured,
-    group_interrupted, group_preconditioned,
-    group_with_a_volume_of_our_name)
+    group_interrupted, group_with_a_volume_of_our_name)
 
 if __name__ == '__main__':
     report.main(*CHECKS)
