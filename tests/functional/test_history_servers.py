@@ -8,8 +8,8 @@ import ddt
 import testtools
 
 from serifos.database import connection
+from serifos.database import history_store
 from serifos.database.history_store import Store
-from serifos.database import history_tables
 from serifos.database import pool_errors
 from serifos.database import space
 from serifos import errors
@@ -36,7 +36,7 @@ def _cases(server, behaviour):
         def setUp(self):
             super().setUp()
             self.database = _database(server)
-            for table in (history_tables.HEAD, space.USED,
+            for table in (history_store.HEAD, space.USED,
                           pool_errors.ERRORS):
                 self.database.run(table.metadata.drop_all)
 

@@ -16,9 +16,9 @@ from serifos.balancer.recorder import Growth
 from serifos.balancer.recorder import Recorder
 from serifos.cmd.balancer import adapters
 from serifos.database import connection
+from serifos.database import history_store
 from serifos.database.history_store import Store
 from serifos.database.history_store import TIERS
-from serifos.database import history_tables
 from serifos.database import journal
 from serifos.database import pool_errors
 from serifos.database.space import Homes
@@ -52,9 +52,9 @@ def store(conf: cfg.ConfigOpts) -> Store:
     minute, five, hour = (tier.step_s for tier in TIERS)
     return Store(
         connection.Database(url, options, connection.HISTORY),
-        (history_tables.Tier(minute, said.hours_of_minutes * _HOUR),
-         history_tables.Tier(five, said.days_of_five_minutes * _DAY),
-         history_tables.Tier(hour, said.weeks_of_hours * 7 * _DAY)))
+        (history_store.Tier(minute, said.hours_of_minutes * _HOUR),
+         history_store.Tier(five, said.days_of_five_minutes * _DAY),
+         history_store.Tier(hour, said.weeks_of_hours * 7 * _DAY)))
 
 
 def growth(conf: cfg.ConfigOpts) -> Growth | None:

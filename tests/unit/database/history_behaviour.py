@@ -8,9 +8,9 @@ import threading
 import numpy as np
 import sqlalchemy
 
+from serifos.database import history_store
 from serifos.database.history_store import Store
-from serifos.database import history_tables
-from serifos.database.history_tables import Tier
+from serifos.database.history_store import Tier
 from serifos import errors
 from serifos.facts.history import Series
 from tests.unit.telemetry import readings
@@ -108,7 +108,7 @@ class Behaviour:
         """Volume → when it was gone."""
         return self.database.run(lambda connection: {
             row.volume: row.gone_at for row in connection.execute(
-                sqlalchemy.select(history_tables.VOLUMES))})
+                sqlalchemy.select(history_store.VOLUMES))})
 
     def test_volumes_that_are_new_and_deleted(self):
         end = self.rounds('ab', BEGIN)
@@ -130,7 +130,7 @@ class Behaviour:
             end = self.rounds([f'c{nth}', 'b'], end, store=store)
         numbers = self.database.run(lambda connection: {
             row.volume: row.number for row in connection.execute(
-                sqlalchemy.select(history_tables.VOLUMES))})
+                sqlalchemy.select(history_store.VOLUMES))})
         self.assertNotIn('a', numbers)
         self.assertLess(max(numbers.values()), 7)
         self.assertEqual(len(numbers), len(set(numbers.values())))
@@ -232,7 +232,7 @@ class Behaviour:
     def test_a_newer_version_is_refused(self):
         self.rounds('a', BEGIN)
         self.database.run(lambda connection: connection.execute(
-            sqlalchemy.update(history_tables.HEAD).values(version=2)),
+            sqlalchemy.update(history_store.HEAD).values(version=2)),
             write=True)
         for refused in (
                 self.store().until,

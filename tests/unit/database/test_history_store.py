@@ -15,11 +15,11 @@ import numpy as np
 import testtools
 
 from serifos.database import connection
+from serifos.database import history_store
+from serifos.database.history_store import PART
 from serifos.database.history_store import Store
+from serifos.database.history_store import Tier
 from serifos.database.history_store import TIERS
-from serifos.database import history_tables
-from serifos.database.history_tables import PART
-from serifos.database.history_tables import Tier
 from serifos import errors
 from tests.unit import case
 from tests.unit.database import history_behaviour
@@ -112,12 +112,12 @@ class StoreTest(history_behaviour.Behaviour, Case):
                 self.sql('SELECT sum(length(figures)) FROM '
                          'serifos_history_slots WHERE step_s = ?', step_s)[0]
                 for step_s in (60, 300, 3600))
-            rounds = five // (1500 * history_tables.BYTES)
-            self.assertEqual(rounds * 1500 * history_tables.BYTES, five)
+            rounds = five // (1500 * history_store.BYTES)
+            self.assertEqual(rounds * 1500 * history_store.BYTES, five)
             self.assertEqual(min(5 * rounds, 360), raw // (
-                1500 * history_tables.BYTES))
+                1500 * history_store.BYTES))
             self.assertEqual(-(-rounds // 12), hour // (
-                1500 * history_tables.BYTES))
+                1500 * history_store.BYTES))
 
     def is_set_aside(self, why, verb):
         """One that is damaged costs its days, and no round after this."""
@@ -179,9 +179,9 @@ class PackedTest(testtools.TestCase):
             (7, len(places))).astype(np.float32)
         figures[0, ::3] = 0
         seen = figures[0] > 0
-        data = history_tables.pack(np.array(places, int), figures)
-        self.assertEqual(seen.sum() * history_tables.BYTES, len(data))
-        found, known = history_tables.unpack(data)
+        data = history_store.pack(np.array(places, int), figures)
+        self.assertEqual(seen.sum() * history_store.BYTES, len(data))
+        found, known = history_store.unpack(data)
         np.testing.assert_array_equal(np.array(places)[seen], found)
         np.testing.assert_array_equal(figures[:, seen], known)
 
@@ -191,14 +191,14 @@ class PackedTest(testtools.TestCase):
         data, total = None, np.zeros((7, PART))
         for places in parts:
             figures = np.full((7, len(places)), 2.0, np.float32)
-            data = history_tables.pack_more(
+            data = history_store.pack_more(
                 data, np.array(places, int), figures)
             total[:, places] += 2
-        places, figures = history_tables.unpack(data or b'')
+        places, figures = history_store.unpack(data or b'')
         np.testing.assert_array_equal(np.flatnonzero(total[0]),
                                       np.sort(places))
         np.testing.assert_array_equal(total[:, places], figures)
 
-    @ddt.data(b'x', b'\xff' * history_tables.BYTES)
+    @ddt.data(b'x', b'\xff' * history_store.BYTES)
     def test_what_was_not_packed(self, data):
-        self.assertRaises(errors.FormatError, history_tables.unpack, data)
+        self.assertRaises(errors.FormatError, history_store.unpack, data)
