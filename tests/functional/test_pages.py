@@ -119,18 +119,6 @@ class PagesTest(machine.MachineTest):
         self.assertEqual(0, code, err)
         self.check(self.directory / 'm.html')
 
-    def test_of_a_backtest(self):
-        week, out = self.directory / 'week.csv', self.directory / 'out'
-        code, _, err = command.simulate(
-            'week', '--volumes', 12, '--days', 2, '--step', 1800,
-            '--out', week)
-        self.assertEqual(0, code, err)
-        code, _, err = command.simulate(
-            'backtest', week, '--models', EXAMPLES / 'models', '--pools', 2,
-            '--jobs', 1, '--out', out)
-        self.assertEqual(0, code, err)
-        self.check(out / 'backtest.html')
-
     def test_of_kinds_that_are_compared(self):
         page = self.directory / 'p.html'
         code, _, err = command.model(

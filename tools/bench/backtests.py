@@ -17,7 +17,7 @@ from serifos.report import table
 
 HEADER = ('policy', 'worst pool, ms', 'SLO violated, volume minutes',
           'fewer than the first', 'moves', 'moves per 10 volumes, week',
-          'at most', 'busiest pool by best', 'at most')
+          'at most')
 
 
 def rows(documents: list[dict[str, Any]]) -> list[tuple[object, ...]]:
@@ -28,27 +28,14 @@ def rows(documents: list[dict[str, Any]]) -> list[tuple[object, ...]]:
         others = [document['policies'][0] for document in documents]
         fewer = sum(one['slo_minutes'] < other['slo_minutes']
                     for one, other in zip(its, others))
-        moves, next_day = ([one[name] for one in its] for name in (
-            'moves_per_ten_a_week', 'next_day'))
+        moves = [one['moves_per_ten_a_week'] for one in its]
         found.append((
             first['policy'],
             statistics.mean(one['worst_us'] for one in its) / 1e3,
             round(statistics.mean(one['slo_minutes'] for one in its)),
             f'{fewer} of {len(its)}',
             statistics.mean(one['moves'] for one in its),
-            statistics.mean(moves), max(moves),
-            statistics.mean(next_day), max(next_day)))
-    return found
-
-
-def packings(documents: list[dict[str, Any]]) -> list[tuple[object, ...]]:
-    """A row for each way to pack by what is known, all moves free."""
-    found: list[tuple[object, ...]] = []
-    for name, field in (('packed, the first day known', 'packed_first'),
-                        ('packed, the day before known', 'packed_before')):
-        by_best = [document['policies'][0][field] for document in documents]
-        found.append((name, *(None,) * (len(HEADER) - 3),
-                      statistics.mean(by_best), max(by_best)))
+            statistics.mean(moves), max(moves)))
     return found
 
 
@@ -56,7 +43,6 @@ def _document(name: str) -> dict[str, Any]:
     try:
         found = json.loads(pathlib.Path(name).read_text())
         rows([found])
-        packings([found])
     except (OSError, ValueError, LookupError, TypeError) as exc:
         raise argparse.ArgumentTypeError(
             f'{name} is not what serifos-sim backtest -f json printed: '
@@ -73,4 +59,4 @@ if __name__ == '__main__':
         help='what serifos-sim backtest -f json printed')
     read = parser.parse_args().documents
     print(table.as_text(table.Table(
-        HEADER, [*rows(read), *packings(read)], f'{len(read)} histories')))
+        HEADER, rows(read), f'{len(read)} histories')))

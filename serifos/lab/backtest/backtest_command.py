@@ -4,19 +4,27 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
+import dataclasses
 import shlex
 import sys
 import time
+import typing
+from typing import Any
 
 from cliff import command
 
 from serifos.cmd import app
 from serifos.cmd import options
 from serifos.cmd import output
-from serifos.files import atomic
 from serifos.files import documents
 from serifos.lab.sim import runner
 from serifos.report import table
+
+if typing.TYPE_CHECKING:
+    from serifos.lab.backtest.replay import Score
+
+SCHEMA = 'serifos-backtest/1'
 
 
 class Backtest(app.Fails, command.Command):
@@ -61,17 +69,18 @@ class Backtest(app.Fails, command.Command):
                  'volume_clear of cinder.conf. LVM wipes thick volumes by '
                  'zero; give none for thin volumes')
         _add_pools(parser)
-        runner.add_arguments(parser, 'backtest.html and backtest.json')
+        options.add_seed(parser, 'all random numbers')
+        options.add_jobs(parser)
+        output.add_format(parser, 'all figures, by the hour as well',
+                          'the policies')
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
-        from serifos.lab.backtest import backtest_page
         from serifos.lab.backtest import cases
         from serifos.lab.backtest import csv_history
         from serifos.lab.backtest import replay
         began, args = time.monotonic(), parsed_args
         options.check_jobs(args.jobs)
-        out = runner.directory(args.out)
         asked = cases.Asked(
             args.models, tuple(dict.fromkeys(
                 args.policies or cases.Asked.policies)), args.settings,
@@ -83,17 +92,12 @@ class Backtest(app.Fails, command.Command):
         made = cases.made(asked, csv_history.read(args.history))
         with runner.Processes(min(args.jobs, len(made))) as processes:
             scores = [*processes.map('Replaying', replay.quietly, made)]
-        document = backtest_page.document({'command': _again()}, scores)
-        if out is not None:
-            documents.write_json(out / 'backtest.json', document)
-            atomic.replace(out / 'backtest.html',
-                           backtest_page.page_of(scores, _again()))
+        document = _document(scores)
         output.show(
             args, document, lambda: '\n\n'.join(map(table.as_text, (
-                backtest_page.of_scores(scores),
-                backtest_page.of_days(scores)))) + '\n',
+                _policies(scores), _days(scores)))) + '\n',
             document['policies'])
-        runner.took(began, out and out / 'backtest.html')
+        runner.took(began, None)
 
 
 def _add_pools(parser: argparse.ArgumentParser) -> None:
@@ -128,5 +132,35 @@ def _add_pools(parser: argparse.ArgumentParser) -> None:
         'the standard deviation of the log of each time')
 
 
-def _again() -> str:
-    return ' '.join(['serifos-sim', *map(shlex.quote, sys.argv[1:])])
+def _document(scores: Sequence[Score]) -> dict[str, Any]:
+    """All that is known of the scores."""
+    again = ' '.join(['serifos-sim', *map(shlex.quote, sys.argv[1:])])
+    return {'schema': SCHEMA, 'settings': {'command': again}, 'policies': [
+        {**dataclasses.asdict(score), 'moves_a_day': score.moves_a_day,
+         'moves_per_ten_a_week': score.moves_per_ten_a_week}
+        for score in scores]}
+
+
+def _policies(scores: Sequence[Score]) -> table.Table:
+    """A row for each policy."""
+    return table.Table(
+        ('policy', 'pools', 'worst pool, ms', 'p99 of it, ms',
+         'SLO violated, volume minutes', 'sd over pools, ms', 'served',
+         'moves', 'GiB moved', 'moves a day',
+         'moves per 10 volumes, week'),
+        [(score.policy, score.pools, score.worst_us / 1e3,
+          score.worst_p99_us / 1e3, round(score.slo_minutes),
+          score.variance_us2 ** 0.5 / 1e3, table.percent(score.served, '.2f'),
+          score.moves, round(score.moved_gib),
+          score.moves_a_day, score.moves_per_ten_a_week)
+         for score in scores],
+        f'{scores[0].volumes:,} volumes, {scores[0].days:g} days')
+
+
+def _days(scores: Sequence[Score]) -> table.Table:
+    """The busiest pool of each day, as a share of its time."""
+    return table.Table(
+        ('busiest pool, mean of the day', *(
+            f'day {day}' for day in range(1, len(scores[0].day_worst) + 1))),
+        [(score.policy, *(table.percent(busy, '.0f')
+                          for busy in score.day_worst)) for score in scores])

@@ -23,6 +23,7 @@ from serifos.files import model_files
 from serifos.lab.backtest import csv_history
 from serifos.lab.backtest import pools
 from serifos.lab.backtest import queues
+from serifos.lab.backtest.rates import Demand
 from serifos.lab.backtest.rates import Rates
 from serifos.lab.backtest import replay
 from serifos.lab.backtest import truth
@@ -154,13 +155,18 @@ def _fleet(asked: Asked, found: Mapping[str, Model], demand: Rates,
            kinds: Mapping[str, ssd.Ssd]) -> pools.Fleet:
     if asked.cluster is not None:
         return pools.of_cluster(asked.cluster, sorted(found))
-    with np.errstate(invalid='ignore'):
-        rates = np.nan_to_num(demand.values).mean(axis=1).astype(float)
-    parts = replay.parts(queues.Devices([*kinds.values()]), rates)
-    return pools.made(
-        sorted(found), [*sizes.values()],
-        float(parts.max(axis=2).mean(axis=1).sum()),
-        asked.pools, asked.pool_gib)
+    return pools.made(sorted(found), [*sizes.values()],
+                      _busy(queues.Devices([*kinds.values()]), demand),
+                      asked.pools, asked.pool_gib)
+
+
+def _busy(devices: queues.Devices, demand: Rates) -> float:
+    """How many devices all volumes keep busy, in the mean over both."""
+    rates = np.nan_to_num(demand.values[..., :4]).mean(axis=1).astype(float)
+    own = Demand.of(np.repeat(rates, len(devices), axis=0))
+    busy = devices.busy(
+        np.tile(np.arange(len(devices)), len(rates)), own).max(axis=1)
+    return float(busy.sum()) / len(devices)
 
 
 def _settings(policy: str, asked: Asked) -> BalancerSettings:

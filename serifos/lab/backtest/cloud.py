@@ -234,7 +234,7 @@ class SimulatedTelemetry(Telemetry):
         self._sums: Floats | None = None
         self._kept: collections.deque[tuple[float, Floats]] = (
             collections.deque())
-        self._since: dict[int, Floats] = {}
+        self._since: Floats | None = None
         self._home: Ints | None = None
         self.world: World | None = None
 
@@ -243,9 +243,9 @@ class SimulatedTelemetry(Telemetry):
         if self._sums is None:
             self._sums = np.zeros((len(done.home), _SECONDS + 1))
             self._kept.append((done.begin, self._sums.copy()))
-            self._home = done.home
-        for volume in np.flatnonzero(done.home != self._home).tolist():
-            self._since[volume] = self._sums[volume].copy()
+            self._home, self._since = done.home, self._sums.copy()
+        moved = done.home != self._home
+        self._since[moved] = self._sums[moved]
         self._home = done.home
         self._sums += _amounts(done)
         if done.end - self._kept[-1][0] >= self.world.demand.step_s - 1e-3:
@@ -259,18 +259,14 @@ class SimulatedTelemetry(Telemetry):
                 ) -> activity.Observed:
         now = self.world.so_far()
         own = _amounts(now)
-        sums = own if self._sums is None else self._sums + own
-        begin = self.world.now - window_s + 1e-3
-        left = sums - next((had for at, had in reversed(self._kept)
-                            if at <= begin),
-                           self._kept[0][1] if self._kept else 0.0)
-        for volume, had in self._since.items():
-            came = sums[volume] - had
-            if came[_SECONDS] < left[volume, _SECONDS]:
-                left[volume] = came
-        if self._home is not None:
-            moved = now.home != self._home
-            left[moved] = own[moved]
+        left = own
+        if self._sums is not None:
+            begin = self.world.now - window_s + 1e-3
+            had = next((had for at, had in reversed(self._kept)
+                        if at <= begin), self._kept[0][1])
+            left = own + np.where(
+                (now.home == self._home)[:, None],
+                self._sums - np.maximum(had, self._since), 0.0)
         seconds = left[:, _SECONDS]
         means = (left / np.maximum(seconds, 1e-9)[:, None]).tolist()
         does, missing = {}, {}

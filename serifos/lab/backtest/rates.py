@@ -66,6 +66,13 @@ class Demand:
     kib: Floats
     random: Floats
 
+    @classmethod
+    def of(cls, rates: Floats) -> Demand:
+        """Of float[n, columns], in the order of :data:`COLUMNS`."""
+        reads, writes, kib, random = rates[:, :4].T
+        some = np.maximum(reads + writes, 1e-12)
+        return cls(reads, writes, kib / some, random / some)
+
     def beside(self, other: Demand) -> Demand:
         """These and then others."""
         return Demand(*(np.concatenate([getattr(each, field.name)

@@ -4,6 +4,9 @@
 What decides and acts is :class:`.round.Balancer` as ``serifos-balancer run``
 has it in mode auto, with its limits, pace, batches and journal; what it
 observes and asks is the simulated :mod:`.cloud`. Time passes while it waits.
+
+The latency of a pool is the mean over its volumes with requests; what a
+volume sees is the mean of its own requests in a slot.
 """
 
 from __future__ import annotations
@@ -33,19 +36,18 @@ from serifos.facts import journal
 from serifos.facts import times
 from serifos.lab.backtest import cloud
 from serifos.lab.backtest.cloud import SimulatedTelemetry
-from serifos.lab.backtest import packing
 from serifos.lab.backtest.pools import Fleet
 from serifos.lab.backtest import queues
-from serifos.lab.backtest.rates import Demand
 from serifos.lab.backtest.rates import Floats
 from serifos.lab.backtest.rates import Rates
-from serifos.lab.backtest.tally import Score
-from serifos.lab.backtest.tally import Tally
+from serifos.lab.backtest.world import ABSENT
 from serifos.lab.backtest.world import Stretch
 from serifos.lab.backtest.world import World
 from serifos.lab.sim import ssd as ssds
 from serifos.plan.plan import Plan
 from serifos.plan import recent
+
+_HOUR_S, _DAY_S = 3600.0, 86400.0
 
 CINDER, STAY = 'cinder', 'stay'
 """The policies that move nothing: from where Cinder places volumes, and from
@@ -112,8 +114,7 @@ def run(case: Case) -> Score:
     sizes = np.array([case.size_gib[volume] for volume in demand.volumes])
     devices = queues.Devices(case.devices, case.most_outstanding)
     end = demand.begin + demand.slots * demand.step_s
-    tally = Tally(demand.begin, end, case.slo_us, len(devices),
-                  len(sizes))
+    tally = Tally(demand.begin, end, case.slo_us, len(devices))
     telemetry = SimulatedTelemetry(max(
         settings.window_s, settings.history_s + settings.demand.step_s))
 
@@ -139,11 +140,7 @@ def run(case: Case) -> Score:
                 lambda: world.now, cloud.SimulatedNova(demand.volumes),
                 growth=_growth(settings, directory)),
                 _Plans(), world.advance, history=telemetry))
-    totals = np.array([pool.total_gib for pool in case.fleet.pools])
-    packed = packing.over_days([parts(
-        devices, tally.demand[day] / tally.day_s(day, end))
-        for day in range(tally.days)], sizes, totals)
-    return tally.score(case.name, _moved(memory.entries()), packed,
+    return tally.score(case.name, len(sizes), _moved(memory.entries()),
                        time.monotonic() - began)
 
 
@@ -166,22 +163,136 @@ def _growth(settings: BalancerSettings,
                             connection.HISTORY), horizon_s)
 
 
-def parts(devices: queues.Devices, rates: Floats) -> Floats:
-    """float[volumes, pools, parts] of mean rates, as of a Series."""
-    volumes, pools = len(rates), len(devices)
-    some = np.maximum(rates[:, 0] + rates[:, 1], 1e-12)
-    each = [np.repeat(column, pools) for column in (
-        rates[:, 0], rates[:, 1], rates[:, 2] / some, rates[:, 3] / some)]
-    return devices.busy(np.tile(np.arange(pools), volumes), Demand(
-        *each)).reshape(volumes, pools, -1)
-
-
 def quietly(case: Case) -> Score:
     """As :func:`run`; what the balancer logs is shown only with -v."""
     if all(handler.level > logging.DEBUG
            for handler in logging.getLogger().handlers):
         logging.getLogger('serifos').setLevel(logging.CRITICAL)
     return run(case)
+
+
+@dataclasses.dataclass(frozen=True)
+class Score:
+    """The result of one policy.
+
+    :param worst_us: the latency of the worst pool, the mean over time
+    :param worst_p99_us: the same, what it is under for 99 % of the time
+    :param slo_minutes: of volumes that exceeded their SLO
+    :param variance_us2: over the pools, the mean over time
+    :param served: the share of all requests that were served
+    :param moves: migrations that ended well
+    :param moves_later: of those, requested after the first day
+    :param day_worst: of each day the busiest device by its mean, as a
+        fraction of its time; copies do not count
+    :param hours: begin, worst pool of the hour in the mean, µs, volumes with
+        a violated SLO in the mean, GiB moved so far
+    """
+
+    policy: str
+    pools: int
+    volumes: int
+    days: float
+    worst_us: float
+    worst_p99_us: float
+    slo_minutes: float
+    variance_us2: float
+    served: float
+    moves: int
+    moved_gib: float
+    moves_later: int
+    day_worst: tuple[float, ...]
+    hours: tuple[tuple[float, float, float, float], ...]
+    seconds: float = 0.0
+
+    @property
+    def moves_a_day(self) -> float:
+        return self.moves / self.days
+
+    @property
+    def moves_per_ten_a_week(self) -> float | None:
+        """Moves per ten volumes and week, after the first day."""
+        later = self.days - 1
+        return None if later <= 0 else (
+            self.moves_later / self.volumes * 10 / later * 7)
+
+
+class Tally:
+    """Sums over the stretches of a replay.
+
+    :param slo_us: of all volumes
+    """
+
+    def __init__(self, begin: float, end: float, slo_us: float,
+                 pools: int) -> None:
+        self._begin, self._slo_us, self._pools = begin, slo_us, pools
+        self._days = max(1, math.ceil((end - begin) / _DAY_S - 1e-6))
+        self._hours = max(1, math.ceil((end - begin) / _HOUR_S - 1e-6))
+        self._worst: list[tuple[float, float]] = []
+        self._variance = self._violated_s = self._asked = self._served = 0.0
+        self._of_hour = np.zeros((self._hours, 3))
+        self._of_day = np.zeros((self._days, pools, 3))
+
+    def take(self, done: Stretch) -> None:
+        """Counts a stretch of time, which lies within an hour."""
+        there = np.flatnonzero(done.home != ABSENT)
+        home, latency = done.home[there], done.latency_us[there]
+        active = latency > 0
+        number = np.bincount(home[active], minlength=self._pools)
+        sums = np.bincount(home[active], latency[active], self._pools)
+        some = number > 0
+        means = sums[some] / number[some]
+        worst = float(means.max()) if some.any() else 0.0
+        spread = float(means.var()) if some.any() else 0.0
+        violated = int((latency > self._slo_us).sum())
+        seconds = done.seconds
+        self._worst.append((worst, seconds))
+        self._variance += spread * seconds
+        self._violated_s += violated * seconds
+        self._asked += float(done.asked.sum()) * seconds
+        self._served += float(done.rates[:, :2].sum()) * seconds
+        since = done.begin - self._begin
+        hour = min(int(since / _HOUR_S + 1e-9), self._hours - 1)
+        self._of_hour[hour] += seconds, worst * seconds, violated * seconds
+        day = min(int(since / _DAY_S + 1e-9), self._days - 1)
+        for part in range(3):
+            self._of_day[day, :, part] += np.bincount(
+                home, done.parts[there, part], self._pools) * seconds
+
+    def score(self, policy: str, volumes: int,
+              moved: Sequence[tuple[float, float]],
+              seconds: float) -> Score:
+        """The result.
+
+        :param moved: when each migration was requested, and its GiB
+        :param seconds: that the replay took
+        """
+        worst, lasts = np.array(self._worst).T
+        total = float(lasts.sum())
+        later = [at for at, _ in moved if at >= self._begin + _DAY_S]
+        so_far = np.cumsum(np.bincount(
+            [min(int((at - self._begin) / _HOUR_S), self._hours - 1)
+             for at, _ in moved], [gib for _, gib in moved], self._hours))
+        lasted = np.maximum(self._of_hour[:, :1], 1e-9)
+        means = self._of_hour[:, 1:] / lasted
+        day_s = np.minimum(_DAY_S, total - np.arange(self._days) * _DAY_S)
+        busy = self._of_day.max(axis=(1, 2)) / day_s
+        return Score(
+            policy, self._pools, volumes, total / _DAY_S,
+            float(worst @ lasts / total), _percentile(worst, lasts, 0.99),
+            self._violated_s / 60, self._variance / total,
+            self._served / max(self._asked, 1e-9), len(moved),
+            float(sum(gib for _, gib in moved)), len(later),
+            tuple(busy.tolist()), tuple(
+                (self._begin + i * _HOUR_S, *means[i].tolist(),
+                 float(so_far[i])) for i in range(self._hours)), seconds)
+
+
+def _percentile(values: Floats, weights: Floats, share: float) -> float:
+    """What the values are at or under for a share of the weights."""
+    order = np.argsort(values)
+    sums = np.cumsum(weights[order])
+    at = np.searchsorted(sums, share * sums[-1] * (1 - 1e-12))
+    return float(values[order][min(at, len(values) - 1)])
 
 
 @dataclasses.dataclass

@@ -273,10 +273,7 @@ class World:
             self.demand.values[:, self._slot].astype(float))
         there = np.flatnonzero(self.home != ABSENT)
         count, transfers = len(there), self._transfers()
-        reads, writes, kib, random = values[there, :4].T
-        asked = reads + writes
-        some = np.maximum(asked, 1e-12)
-        own = Demand(reads, writes, kib / some, random / some)
+        own = Demand.of(values[there])
         on, theirs = demands(transfers)
         pool = np.concatenate([self.home[there], on])
         answer = self._devices.answer(pool, own.beside(theirs))
@@ -287,7 +284,8 @@ class World:
             self.home[there], None]
         rates[there, 4] = answer.outstanding[:count]
         latency, every = np.zeros((2, len(self.home)))
-        latency[there], every[there] = answer.latency_us[:count], asked
+        latency[there] = answer.latency_us[:count]
+        every[there] = own.reads_s + own.writes_s
         parts = np.zeros((len(self.home), 3))
         parts[there] = self._devices.busy(pool[:count], own)
         return Stretch(self.now, self.now, self.home.copy(), rates, latency,

@@ -9,8 +9,8 @@ import numpy as np
 
 from serifos import errors
 from serifos.lab.backtest import csv_history
-from serifos.lab.backtest import weeks
 from tests.unit import case
+from tools.bench import weeks
 
 HEADER = ('volume,begin,seconds,read_iops,write_iops,read_mib_s,write_mib_s,'
           'size_gib')
@@ -50,7 +50,7 @@ class ParsedTest(case.DirectoryCase):
     def test_any_order_of_lines_is_the_same_history(self):
         series, size_gib = weeks.drawn(weeks.Week(20, 3, 1800))
         path = self.dir / 'week.csv'
-        csv_history.write(path, series, size_gib)
+        weeks.write(path, series, size_gib)
         header, *lines = path.read_text().splitlines()
         first = csv_history.read(path)
         random.Random(3).shuffle(lines)
@@ -64,7 +64,7 @@ class ParsedTest(case.DirectoryCase):
     @ddt.data('week.csv', 'week.csv.gz')
     def test_what_is_written_is_read(self, name):
         series, size_gib = weeks.drawn(weeks.Week(3, 1, 300))
-        csv_history.write(self.dir / name, series, size_gib)
+        weeks.write(self.dir / name, series, size_gib)
         found = csv_history.read(self.dir / name)
         self.assertEqual((series.begin, series.step_s, series.volumes), (
             found.series.begin, found.series.step_s, found.series.volumes))
@@ -75,7 +75,7 @@ class ParsedTest(case.DirectoryCase):
     def test_the_same_week_is_the_same_file(self):
         series, size_gib = weeks.drawn(weeks.Week(3, 1, 1800))
         for name in 'first.gz', 'again.gz':
-            csv_history.write(self.dir / name, series, size_gib)
+            weeks.write(self.dir / name, series, size_gib)
         self.assertEqual((self.dir / 'first.gz').read_bytes(),
                          (self.dir / 'again.gz').read_bytes())
 

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Synthetic histories of volumes, and statistics of any history.
+"""Synthetic histories of volumes: python -m tools.bench.weeks --out FILE.
+
+Prints statistics of the history beside those of a public week of 81 real
+virtual disks, to which the drawing is tuned.
 
 A volume's rate over time is exp(deviation × path), its mean as drawn. The
 path is a sum of waves that are the same every day, of regimes that last for
@@ -11,20 +14,26 @@ half of those with one are busy in the afternoon.
 
 from __future__ import annotations
 
+import argparse
+from collections.abc import Iterator
+from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
+import gzip
 import math
+import os
+import pathlib
 
 import numpy as np
-import numpy.typing as npt
 
 from serifos import errors
 from serifos.facts import fields
+from serifos.files import history_csv
 from serifos.lab.backtest import csv_history
 from serifos.lab.backtest.rates import COLUMNS
+from serifos.lab.backtest.rates import Floats
 from serifos.lab.backtest.rates import Rates
-
-Floats = npt.NDArray[np.floating]
+from serifos.report import table
 
 DAY_S, WEEK_S, HALF_HOUR_S = 86400, 7 * 86400, 1800
 
@@ -315,3 +324,49 @@ def autocorrelation(rates: Floats, lag: int) -> Floats:
     off = rates - rates.mean(axis=1, keepdims=True)
     square = np.maximum((off * off).sum(axis=1), 1e-300)
     return (off[:, lag:] * off[:, :-lag]).sum(axis=1) / square
+
+
+def lines(series: Rates,
+          size_gib: Mapping[str, float]) -> Iterator[str]:
+    """The lines of a file with a history, slot by slot."""
+    yield history_csv.header()
+    for slot in range(series.slots):
+        begin = f'{series.begin + slot * series.step_s:.0f}'
+        for volume, (reads, writes, kib, *_) in zip(
+                series.volumes, series.values[:, slot].tolist()):
+            mib = kib / 1024 / max(reads + writes, 1e-12)
+            yield (f'{volume},{begin},{series.step_s:g},{reads:.4g},'
+                   f'{writes:.4g},{reads * mib:.4g},{writes * mib:.4g},'
+                   f'{size_gib[volume]:g}\n')
+
+
+def write(path: str | os.PathLike[str], series: Rates,
+          size_gib: Mapping[str, float]) -> None:
+    """Writes a history to a file, compressed where it ends in ``.gz``.
+
+    The same week is the same file.
+    """
+    text = ''.join(lines(series, size_gib)).encode()
+    pathlib.Path(path).write_bytes(gzip.compress(text, mtime=0) if str(
+        path).endswith('.gz') else text)
+
+
+if __name__ == '__main__':
+    parser = argparse.ArgumentParser(
+        prog='python -m tools.bench.weeks',
+        description='A synthetic history of volumes, and its statistics.')
+    parser.add_argument('--out', metavar='FILE', required=True, help='CSV, '
+                        'compressed where its name ends in .gz')
+    for name, default in (('volumes', 81), ('days', 7), ('step', 300),
+                          ('seed', 0)):
+        parser.add_argument(f'--{name}', type=int, default=default)
+    asked = parser.parse_args()
+    try:
+        week = drawn(Week(asked.volumes, asked.days, asked.step, asked.seed))
+        write(asked.out, *week)
+        print(table.as_text(table.Table(
+            ('figure', 'history', 'real week'),
+            [(each.name, each.found, each.target)
+             for each in figures(week[0])])))
+    except errors.SerifosError as exc:
+        parser.error(str(exc))

@@ -1,13 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Synthetic weeks have the statistics that they are drawn to."""
 
+import pathlib
+import subprocess
+import sys
+
 import ddt
 import numpy as np
 import testtools
 
 from serifos import errors
-from serifos.lab.backtest import weeks
-from tests.unit.cmd import command
+from serifos.lab.backtest import csv_history
+from tests.unit import case
+from tools.bench import weeks
 
 SEEDS = range(4)
 
@@ -89,16 +94,23 @@ class DrawnTest(testtools.TestCase):
                           drawn(days=1)[0])
 
 
-class WeekCommandTest(testtools.TestCase):
+class MainTest(case.DirectoryCase):
 
     def test_a_history_beside_the_real_week(self):
-        code, out, err = command.simulate(
-            'week', '--volumes', 30, '--step', 1800, '-f', 'value')
-        self.assertEqual(0, code, err)
-        self.assertIn('peak half hour over mean, median', out)
-        self.assertRegex(out, r'(?m)^share of writes, 90th percentile '
-                         r'0\.\d+ 0\.97$')
+        out = self.dir / 'week.csv.gz'
+        found = self.run_it('--volumes', '30', '--step', '1800', '--out', out)
+        self.assertEqual(0, found.returncode, found.stderr)
+        self.assertRegex(found.stdout, r'(?m)^share of writes, 90th '
+                         r'percentile +0\.\d+ +0\.97$')
+        self.assertEqual(30, len(csv_history.read(out).size_gib))
 
     def test_an_absurd_step_is_one_sentence(self):
-        code, out, err = command.simulate('week', '--step', 7)
-        self.assertEqual((2, '', 1), (code, out, len(err.splitlines())))
+        found = self.run_it('--step', '7', '--out', self.dir / 'week.csv')
+        self.assertEqual((2, ''), (found.returncode, found.stdout))
+        self.assertIn('--step', found.stderr)
+
+    def run_it(self, *arguments):
+        return subprocess.run(
+            [sys.executable, '-m', 'tools.bench.weeks', *arguments],
+            cwd=pathlib.Path(__file__).parents[2], capture_output=True,
+            text=True)
