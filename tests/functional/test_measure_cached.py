@@ -6,7 +6,6 @@ import os
 import pathlib
 
 from serifos.files import documents
-from serifos.lab.relative import block_trace
 from serifos.lab.relative import cached_command
 from tests.functional import machine
 
@@ -20,16 +19,16 @@ class MeasureCachedTest(machine.MachineTest):
 
     def setUp(self):
         super().setUp()
-        if not (block_trace.TRACING / 'instances').is_dir():
+        if not (cached_command.TRACING / 'instances').is_dir():
             self.own_mounts()
             self.run_tool('mount', '-t', 'tracefs', 'tracefs',
-                          block_trace.TRACING)
+                          cached_command.TRACING)
         self.group = self.bounded(32)
         path, _ = self.loop(256)
         self.file = self.mounted(path) / 'x.bin'
         self.dataset = self.directory / 'x.jsonl'
-        self.left = block_trace.TRACING / 'instances' / (
-            'serifos-' + ':'.join(map(str, block_trace.disk(
+        self.left = cached_command.TRACING / 'instances' / (
+            'serifos-' + ':'.join(map(str, cached_command.disk(
                 os.stat(self.file.parent).st_dev))))
         self.asked = (
             'measure-cached', f'file:{self.file}', '--name', 'x', '--cgroup',

@@ -26,7 +26,6 @@ from serifos.lab.backtest import queues
 from serifos.lab.backtest.rates import Demand
 from serifos.lab.backtest.rates import Rates
 from serifos.lab.backtest import replay
-from serifos.lab.backtest import truth
 from serifos.lab.sim import ssd
 from serifos.model.model import Model
 from serifos.plan import capacity
@@ -95,8 +94,8 @@ def made(asked: Asked, history: csv_history.History) -> list[replay.Case]:
             demand, values=demand.values * np.float32(asked.scale))
     sizes = {volume: history.size_gib.get(volume, asked.size_gib)
              for volume in demand.volumes}
-    chosen = truth.named(asked.truth)
-    kinds = truth.of_models(_needed(models, asked), chosen)
+    chosen = pools.named(asked.truth)
+    kinds = pools.of_models(_needed(models, asked), chosen)
     fleet = _fleet(asked, models, demand, sizes, kinds)
     variants = ['']
     if asked.add or asked.remove or asked.other:
@@ -111,7 +110,7 @@ def made(asked: Asked, history: csv_history.History) -> list[replay.Case]:
 
     return [replay.Case(
         name, text + what, demand, sizes, its,
-        truth.of_pools(its.pools, kinds, asked.drift, asked.seed),
+        pools.of_pools(its.pools, kinds, asked.drift, asked.seed),
         settings[text], 1000 * asked.slo_ms, asked.volume_clear != 'none')
         for what in variants for text in asked.policies
         for name in [text.partition(':')[0]] for its in [start(name, what)]]

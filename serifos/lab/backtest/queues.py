@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Mean latency of simulated devices under given demands, by queues.
 
-The devices are those of :mod:`.sim.ssd`, whose requests :mod:`.sim.events`
-simulates one by one. That takes some ten thousand requests to know one mean,
-too many for each pool in each five minutes of a week, so that here the same
-dies, channels, buffer, fast area, collections and cache are queues with
-random arrivals: an M/G/1 queue for each die, for each channel and for the
-drain of the buffer [1]_. Nothing here is fitted, and no kind of model has
-this form.
+The devices are those of :mod:`.sim.ssd`, which simulates their requests one
+by one. That takes some ten thousand requests to know one mean, too many for
+each pool in each five minutes of a week, so that here the same dies, channels,
+buffer, fast area, collections and cache are queues with random arrivals: an
+M/G/1 queue for each die, for each channel and for the drain of the buffer
+[1]_. Nothing here is fitted, and no kind of model has this form.
 
 A demand is a rate, whatever the latency (an open load), until the volumes of
 a device would have more than ``most`` requests outstanding each in the mean:

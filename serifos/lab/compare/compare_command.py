@@ -25,7 +25,7 @@ from serifos.facts.dataset import FIGURES
 from serifos.facts.dataset import Sample
 from serifos.facts import fields
 from serifos.files import documents
-from serifos.lab.tuning import options as tuning_options
+from serifos.lab.tuning import tuning_command
 from serifos.model import fit_runs
 from serifos.model import kinds
 
@@ -81,14 +81,13 @@ class CompareKinds(app.Fails, lister.Lister):
             '--test, the requests of one workload on several volumes, for '
             'one: rates are summed, latencies are means over all requests')
         options.add_seed(parser, 'the held-out runs and the folds')
-        tuning_options.add_arguments(parser)
+        tuning_command.add_arguments(parser)
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> Any:
         # These take a second to import.
         from serifos.lab.compare import compare
         from serifos.lab.compare import compare_page
-        from serifos.lab.compare import repeats
         from serifos.report import measured
         _refuse_absurd(parsed_args)
         paths = _named(parsed_args.dataset)
@@ -113,9 +112,9 @@ class CompareKinds(app.Fails, lister.Lister):
             raise errors.InputError('No kind can be fitted to the dataset; '
                                     'measure more.')
         repeated = [one for name, dataset in datasets.items()
-                    for one in repeats.spreads(dataset.samples, name)]
+                    for one in compare.spreads(dataset.samples, name)]
         for one in repeated:
-            self.note(repeats.words(one))
+            self.note(compare.words(one))
         paging.write(parsed_args, lambda: compare_page.page_of(
             ', '.join(parsed_args.dataset), verdicts,
             {which: divided for which, (_, divided) in of_set.items()},
@@ -162,7 +161,7 @@ class CompareKinds(app.Fails, lister.Lister):
                     'again.') from None
             return
         path = pathlib.Path(dataset).with_suffix('.compare.jsonl')
-        with tuning_options.ready(args, path, {
+        with tuning_command.ready(args, path, {
                 'dataset': {'sha256': documents.digest(dataset)},
                 'seed': args.seed, 'folds': quality.FOLDS,
                 'part': {'held_out': args.held_out}}) as searcher:
@@ -223,7 +222,7 @@ def _divided(dataset: Dataset, others: Sequence[Sample] | None,
 
 
 def _refuse_absurd(args: argparse.Namespace) -> None:
-    tuning_options.options(args)
+    tuning_command.options(args)
     fields.refuse_outside('--seed', args.seed, 0)
     paging.refuse_absurd(args)
     if args.test_as_one and args.test is None:

@@ -13,7 +13,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from serifos.lab.compare import compare
-from serifos.lab.compare import repeats
 from serifos.model.verdict import headline
 from serifos.model.verdict import percent
 from serifos.report import charts
@@ -44,7 +43,7 @@ _PARTS = {
 
 def page_of(name: str, verdicts: _Verdicts,
             divided: Mapping[tuple[str, str], compare.Parts],
-            refused: Mapping[str, str], repeated: Sequence[repeats.Spread],
+            refused: Mapping[str, str], repeated: Sequence[compare.Spread],
             about: str) -> str:
     """An HTML page on a comparison.
 
@@ -246,7 +245,7 @@ def _settings(lines: _Lines) -> Iterator[page.Section]:
             tables=[table.Table(('kind', 'figure', '', 'settings'), rows)])
 
 
-def _repeats(found: Sequence[repeats.Spread]) -> Iterator[page.Section]:
+def _repeats(found: Sequence[compare.Spread]) -> Iterator[page.Section]:
     """The section of the errors of repeated runs (Figure 5)."""
     if not found:
         return
@@ -271,7 +270,7 @@ def _repeats(found: Sequence[repeats.Spread]) -> Iterator[page.Section]:
             [(_named(one.dataset, one.figure), len(one.repeated), one.runs,
               *(table.percent(share, '.2f') for share in (
                   one.mean, one.median, one.p90,
-                  *repeats.PAPER.get(one.figure, (None, None)))))
+                  *compare.PAPER.get(one.figure, (None, None)))))
              for one in found]),
             *(table.Table(
                 ('workloads', 'runs', 'mean, ms', 'error'),

@@ -282,7 +282,7 @@ _SMOOTHING = kinds.Parameter('smoothing', CHOSEN, CHOSEN, 1000,
 _LINEAR_SPLITS = kinds.Parameter('linear_splits', CHOSEN, CHOSEN, 1,
                                  searched=False)
 
-CART = kinds.Kind(from_parameters, 'serifos.lab.regression.cart:fit',
+CART = kinds.Kind(from_parameters, 'serifos.lab.regression.growth:fit_means',
                   (kinds.Parameter('minsplit', 20, 2, 400),
                    kinds.Parameter('cp', 0.01, 0, 0.999, whole=False)),
                   conditions=True)

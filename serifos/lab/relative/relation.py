@@ -2,7 +2,8 @@
 """Prediction of a workload on device B from its observation on A.
 
 A relation from device A to device B: trees of relative fitness [1]_, which
-read the observations on A and give a factor. Standard library only; the
+read the observations on A and give a factor, and the same in words. Standard
+library only; the
 trees are fitted by :mod:`serifos.lab.relative.relative`.
 
 .. [1] Mesnier, Wachs, Ganger: Modeling the relative fitness of storage
@@ -11,7 +12,9 @@ trees are fitted by :mod:`serifos.lab.relative.relative`.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from collections.abc import Mapping
+from collections.abc import Sequence
 import dataclasses
 import math
 from typing import Any
@@ -20,6 +23,7 @@ from serifos import errors
 from serifos.facts import fields
 from serifos.facts.workload import Workload
 from serifos.lab.relative import characteristics
+from serifos.report import table
 
 RELATION_SCHEMA = 'serifos-relation/1'
 
@@ -38,6 +42,9 @@ _MOST_NODES = 100_000
 _MOST_FACTOR = 1e9
 _MOST_FIGURE = 1e30
 
+_DIGITS = 3
+"""Of a number in a rule, unless more are needed."""
+
 
 @dataclasses.dataclass(frozen=True)
 class DeviceFactor:
@@ -53,20 +60,6 @@ class DeviceFactor:
     tree: Tree
     error: float
     interval: tuple[float, float]
-
-
-@dataclasses.dataclass(frozen=True)
-class Expected:
-    """The workload expected on B.
-
-    :param latency: factor of its latency, B over A
-    :param iops: factor of its requests per second, B over A
-    :param workload: the workload as telemetry on B will show it
-    """
-
-    latency: float
-    iops: float
-    workload: Workload
 
 
 @dataclasses.dataclass(frozen=True)
@@ -106,40 +99,6 @@ class Relation:
         :raises InputError: where the workload was not observed
         """
         return leaf(self.response, characteristics.of_workload(workload))
-
-    def expect(self, workload: Workload,
-               latency: float | None = None) -> Expected:
-        """The expected workload on B of one observed on A.
-
-        A requester that waits the share w of its time, and for f times as
-        long on B, makes 1 / (1 - w + w f) times its requests (the
-        interactive response-time law, N = X (R + Z)).
-
-        :param workload: its iops and latency_us as observed on A, as in the
-            ``mean`` of an Activity
-        :param latency: f, its latency on B over that on A, where models of
-            both pools know better: they see the company. With m_a and m_b
-            the pools' models and loads that hold the workload, it is
-            ``m_b.predict(load_b) / m_a.predict(load_a)``. By default the
-            factors of latency and iops are those of the trees
-        :raises InputError: where it was not observed, or the factor is no
-            positive number
-        """
-        if latency is None:
-            latency = self.factor('latency_us', workload)
-            iops = self.factor('iops', workload)
-        elif not 0 < latency < math.inf:
-            raise errors.InputError(
-                f'A latency cannot change by the factor {latency}; give a '
-                'positive number.')
-        else:
-            share = self.share(workload)
-            iops = 1 / (1 - share + share * latency)
-        its = characteristics.of_workload(workload)
-        return Expected(latency, iops, dataclasses.replace(
-            workload, iops=its['iops'] * iops,
-            latency_us=its['latency_us'] * latency,
-            iodepth=its['outstanding'] * iops * latency))
 
     @classmethod
     def from_json(cls, doc: Mapping[str, Any]) -> Relation:
@@ -197,3 +156,63 @@ def _checked(tree: Any, most: float = _MOST_FACTOR) -> Tree:
                 f'from 0 to {most:g}; make it again by serifos-model relate '
                 '--out.')
     return tree
+
+
+def rules(tree: Tree, questions: float = math.inf
+          ) -> Iterator[tuple[str, list[float]]]:
+    """The branches of a tree, from the least of its first input.
+
+    Of the conditions on one input the narrowest remain. A threshold has as
+    many digits as tell it from every other one of its input.
+
+    :param questions: asked at the most, from the root
+    :returns: for each branch its conditions, and the values of its leaves
+    """
+    words = _thresholds(tree)
+    todo: list[tuple[Tree, int, dict[tuple[str, str], float]]] = [
+        (tree, 0, {})]
+    while todo:
+        node, depth, where = todo.pop()
+        if isinstance(node, Mapping) and depth < questions:
+            todo += [(node[branch], depth + 1, {
+                **where, (node['input'], sign): node['at_most']})
+                for branch, sign in (('else', '>'), ('then', '<='))]
+        else:
+            yield ' and '.join(
+                f'{name} {sign} {words[name, float(value)]}'
+                for (name, sign), value in where.items()) or 'always', [
+                    *values(node)]
+
+
+def _thresholds(tree: Tree) -> dict[tuple[str, float], str]:
+    """(input, threshold) → the threshold as it is written."""
+    found: dict[str, set[float]] = {}
+    for node in _nodes(tree):
+        if isinstance(node, Mapping):
+            found.setdefault(node['input'], set()).add(float(node['at_most']))
+    return {(name, value): text for name, several in found.items()
+            for value, text in _told_apart(sorted(several))}
+
+
+def _told_apart(several: Sequence[float]) -> Iterator[tuple[float, str]]:
+    """Each of the numbers with a text that no other one of them has."""
+    texts, digits = [table.shown(value) for value in several], _DIGITS
+    while len({*texts}) < len(texts):
+        digits += 1
+        texts = [f'{value:.{digits}g}' for value in several]
+    yield from zip(several, texts)
+
+
+def values(tree: Tree) -> Iterator[float]:
+    """The values of its leaves."""
+    return (float(node) for node in _nodes(tree)
+            if not isinstance(node, Mapping))
+
+
+def _nodes(tree: Tree) -> Iterator[Tree]:
+    todo = [tree]
+    while todo:
+        node = todo.pop()
+        yield node
+        if isinstance(node, Mapping):
+            todo += [node['else'], node['then']]

@@ -63,7 +63,6 @@ class Relate(app.Fails, lister.Lister):
         from serifos.lab.relative import common
         from serifos.lab.relative import relative
         from serifos.lab.relative import relative_page
-        from serifos.lab.relative import trees
         args = parsed_args
         _refuse_absurd(args)
         cached = not args.out
@@ -72,7 +71,7 @@ class Relate(app.Fails, lister.Lister):
         others = args.test and common.joined(
             _others(args.test, datasets.values(), cached), args.best)
         if args.out:
-            documents.write_json(args.out, trees.relation(
+            documents.write_json(args.out, relative.relation(
                 devices, args.seed).to_json())
             self.note(f'The relation from {devices.names[0]} to '
                       f'{devices.names[1]} is in {args.out}.')
@@ -186,7 +185,7 @@ def _rows(groups: Sequence[relative.Group]
     for table, of, its in groups:
         for technique in relative.TECHNIQUES:
             yield (table, of, technique, *(_error(
-                its, technique, what) for what in relative.INPUTS))
+                its, technique, what) for what in common.INPUTS))
 
 
 def _error(medians: Mapping[tuple[str, str], float], technique: str,

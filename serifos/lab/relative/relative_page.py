@@ -18,7 +18,6 @@ import numpy as np
 
 from serifos.lab.relative import common
 from serifos.lab.relative import relative
-from serifos.lab.relative import trees
 from serifos.report import charts
 from serifos.report import measured
 from serifos.report import page
@@ -202,10 +201,10 @@ def _trees(devices: common.Devices) -> Iterator[table.Table]:
             (False, 3, f'IOPS on {second}', 'absolute (ARF), Figure 3'),
             (True, 2, f'IOPS on {second} over those on {first}',
              'scaled (SRF), Figure 4')):
-        tree = trees.pruned(devices, 0, 1, 'iops', scaled, depth)
+        tree = relative.pruned(devices, 0, 1, 'iops', scaled, depth)
         yield table.Table(
             (f'where {first} shows', what),
-            [(where, float(value)) for where, value in trees.leaves(tree)],
+            [(where, float(value)) for where, value in relative.leaves(tree)],
             f'{what}, {figure}.')
 
 

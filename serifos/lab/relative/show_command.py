@@ -15,8 +15,8 @@ from serifos.files import atomic
 from serifos.files import documents
 from serifos.lab.relative.relation import Relation
 from serifos.lab.relative.relation import RELATION_SCHEMA
+from serifos.lab.relative.relation import rules
 from serifos.lab.relative.relation import Tree
-from serifos.lab.relative import rules
 
 _QUESTIONS = 2
 """Of a tree, that a table shows without --all."""
@@ -58,7 +58,7 @@ def _summary(relation: Relation, questions: float
 def _rows(what: str, tree: Tree, questions: float
           ) -> Iterator[tuple[str, output.Cell]]:
     """A row for each branch."""
-    for where, leaves in rules.rules(tree, questions):
+    for where, leaves in rules(tree, questions):
         yield f'{what}: {where}', output.Cell(
             [min(leaves), max(leaves)], _range(leaves))
 

@@ -17,7 +17,8 @@ import re
 from serifos.bench import in_use
 from serifos import errors
 from serifos.lab.screening.levels import JobTarget
-from serifos.lab.screening import parameters
+from serifos.lab.screening.levels import number
+from serifos.lab.screening.levels import Texts
 
 _ALIGN = 2 ** 20
 
@@ -76,7 +77,7 @@ SHAPES: Mapping[str, str] = {
 """Every option that a job file of ours may have, and its values."""
 
 
-def job(levels: parameters.Levels, place: JobTarget, fd: int,
+def job(levels: Texts, place: JobTarget, fd: int,
         runtime_s: float) -> str:
     """The text of fio's job file for one run.
 
@@ -93,13 +94,13 @@ def job(levels: parameters.Levels, place: JobTarget, fd: int,
     return text(options)
 
 
-def _what(levels: parameters.Levels) -> dict[str, object]:
+def _what(levels: Texts) -> dict[str, object]:
     def on(name: str) -> int:
         return int(levels[name] == 'true')
     random = 'rand' if levels['access_pattern'] == 'random' else ''
     engine = ('psync' if not on('async_io_engine') else
               'libaio' if on('io_engine_queue') else 'posixaio')
-    blocks = [parameters.number(levels[f'{end}_block_size'])
+    blocks = [number(levels[f'{end}_block_size'])
               for end in ('min', 'max')]
     return {
         'rw': random + levels['operation'],
@@ -111,13 +112,13 @@ def _what(levels: parameters.Levels) -> dict[str, object]:
         'fadvise_hint': on('posix_fadvise'), 'iomem': levels['buffer_alloc']}
 
 
-def _where(levels: parameters.Levels, place: JobTarget,
+def _where(levels: Texts, place: JobTarget,
            fd: int) -> dict[str, object]:
     shared = levels['threads_similarity'] == 'true'
     if place.is_directory:
-        least, most = (parameters.number(levels[f'{end}_file_size'])
+        least, most = (number(levels[f'{end}_file_size'])
                        for end in ('min', 'max'))
-        least = max(least, parameters.number(levels['min_block_size']))
+        least = max(least, number(levels['min_block_size']))
         return {
             # With a link fio would say that it is no directory.
             'directory': f'{in_use.path(fd)}/.',
@@ -126,12 +127,12 @@ def _where(levels: parameters.Levels, place: JobTarget,
             'nrfiles': levels['files_used'],
             'filesize': f'{least}-{most}' if least < most else most,
             # Threads that share files stop for want of it otherwise.
-            'size': parameters.number(levels['files_used']) * most,
+            'size': number(levels['files_used']) * most,
             'overwrite': int(levels['overwrite'] == 'true'),
             'file_service_type': levels['file_service'],
             'fallocate': 'none'}
     threads = 1 if shared else max(
-        1, parameters.number(levels['thread_count']))
+        1, number(levels['thread_count']))
     share = place.size // threads // _ALIGN * _ALIGN
     return {'filename': in_use.path(fd), 'size': share,
             'offset_increment': 0 if shared else share,

@@ -20,8 +20,8 @@ from serifos.facts import fields
 from serifos.facts import phrases
 from serifos.files import atomic
 from serifos.files import jsonl
+from serifos.lab.screening import levels
 from serifos.lab.screening.levels import Levels
-from serifos.lab.screening import parameters
 
 SCHEMA = 'serifos-screening/1'
 
@@ -220,6 +220,6 @@ def _run(doc: fields.Field) -> ScreeningRun:
 
 def _level(name: str, said: fields.Field) -> str:
     try:
-        return parameters.checked(name, said.text())
+        return levels.checked(name, said.text())
     except (KeyError, errors.InputError):
         raise said.wrong('a parameter of screen and a level of it') from None

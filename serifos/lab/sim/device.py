@@ -32,7 +32,6 @@ from serifos import errors
 from serifos.facts.dataset import Sample
 from serifos.facts import distribution
 from serifos.facts.workload import Workload
-from serifos.lab.sim import events
 from serifos.lab.sim import nand
 from serifos.lab.sim import ssd as ssds
 from serifos.lab.sim.tails import Tails
@@ -73,9 +72,9 @@ class SimulatedDevice:
             raise errors.InputError(
                 f'A run of {runtime_s} s cannot be made; give more than 0.')
         flash = isinstance(self.ssd, nand.Nand)
-        sample = _sample(workloads, *events.run(
+        sample = _sample(workloads, *ssds.run(
             functools.partial(
-                nand.requests if flash else events.requests,
+                nand.requests if flash else ssds.requests,
                 self.ssd, workloads, self.rng, self.erratic),
             workloads, runtime_s, self.ios,
             self.ios // _UNTIL_FULL if flash else 0))
@@ -85,7 +84,7 @@ class SimulatedDevice:
 
 
 def _sample(workloads: Sequence[Workload],
-            seen: Sequence[events.Done], elapsed_us: float) -> Sample:
+            seen: Sequence[ssds.Done], elapsed_us: float) -> Sample:
     who, write, latency = (np.array(column) for column in zip(*seen))
     each = tuple(_seen(latency[who == i], write[who == i], elapsed_us)
                  for i in range(len(workloads)))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Simulated devices by name, and testbeds of them.
 
-``paper``: two SSDs whose costs :func:`.table6.fitted` found, by least mean
+``paper``: two SSDs whose costs :func:`.paper.fitted` found, by least mean
 relative error against Table 6 of the paper; ``sequential`` and ``run_cv``
 are assumed. ``serifos-sim evaluate`` prints how far they are from the table:
 in the mean 2.6 % (SSD1) and 3.2 % (SSD2) of the latency on the training

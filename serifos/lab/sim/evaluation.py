@@ -24,7 +24,6 @@ from serifos.lab.sim import paper
 from serifos.lab.sim import runner
 from serifos.lab.sim import scenario
 from serifos.lab.sim import ssd as ssds
-from serifos.lab.sim import table6
 from serifos.lab.sim import tails
 from serifos.lab.sim.tails import Tails
 from serifos.model.model import Model
@@ -300,7 +299,7 @@ def _measured(title: str, devices: Sequence[ssds.Ssd],
 
 
 def _mismatch(ssd: ssds.Ssd) -> dict[str, float]:
-    return table6.mismatch(ssd, ssd.name)
+    return paper.mismatch(ssd, ssd.name)
 
 
 def _hosts(outcomes: Outcomes, name: str) -> npt.NDArray[np.float64]:

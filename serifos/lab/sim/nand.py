@@ -24,7 +24,6 @@ import numpy as np
 
 from serifos import errors
 from serifos.facts.workload import Workload
-from serifos.lab.sim import events
 from serifos.lab.sim import ssd
 
 READ, PROGRAM = range(2)
@@ -112,8 +111,8 @@ class Die:
 
 def requests(device: Nand, workloads: Sequence[Workload],
              rng: np.random.Generator, erratic: bool, queued: Sequence[int]
-             ) -> Iterator[tuple[float, events.Done]]:
-    """The requests of a device, as :data:`.sim.events.Requests` says."""
+             ) -> Iterator[tuple[float, ssd.Done]]:
+    """The requests of a device, as :data:`.sim.ssd.Requests` says."""
     return iter(_Simulation(device, workloads, rng, erratic, queued))
 
 
@@ -124,11 +123,11 @@ class _Simulation:
                  rng: np.random.Generator, erratic: bool,
                  queued: Sequence[int]) -> None:
         self._nand, self._workloads = device, workloads
-        self._threads = events.Threads(
+        self._threads = ssd.Threads(
             device.thread_us, device.thread_us_per_kib, workloads)
         self._rng, self._erratic = rng, erratic
-        self._pace = events.lognormal(rng, device.run_cv, 1).item()
-        self._noise = _chances(lambda: events.lognormal(
+        self._pace = ssd.lognormal(rng, device.run_cv, 1).item()
+        self._noise = _chances(lambda: ssd.lognormal(
             rng, device.noise_cv, _BLOCK).tolist())
         self._uniform = _chances(lambda: rng.random(_BLOCK).tolist())
         self._dies = [Die(i % device.channels)
@@ -145,13 +144,13 @@ class _Simulation:
         self._waiting: collections.deque[tuple[int, float]] = (
             collections.deque())
         self._gathered, self._next_die = 0.0, 0
-        self._done: list[events.Done] = []
+        self._done: list[ssd.Done] = []
         self._pages = [self._pages_of(w) for w in workloads]
         rng.random(device.dies)  # as when the figures of papers.rst were made
         for who in queued:
             self._at(erratic * self._thinks(who), self._issue, who)
 
-    def __iter__(self) -> Iterator[tuple[float, events.Done]]:
+    def __iter__(self) -> Iterator[tuple[float, ssd.Done]]:
         while True:
             now, _, function, given = heapq.heappop(self._events)
             function(now, *given)

@@ -13,8 +13,8 @@ from serifos.bench import target
 from serifos import errors
 from serifos.lab.screening import job as screen_job
 from serifos.lab.screening.levels import JobTarget
+from serifos.lab.screening.levels import PARAMETERS
 from serifos.lab.screening.levels import space
-from serifos.lab.screening import parameters
 from serifos.lab.screening import screening_target
 
 GIB = 2 ** 30
@@ -104,7 +104,7 @@ class JobFileTest(testtools.TestCase):
 
     @settings(max_examples=60, deadline=None)
     @given(strategies.text(), strategies.booleans(), strategies.dictionaries(
-        strategies.sampled_from([*parameters.PARAMETERS]),
+        strategies.sampled_from([*PARAMETERS]),
         strategies.one_of(strategies.text(), strategies.integers(-9, 9).map(
             str), strategies.sampled_from(
             ['read\nexec_prerun=x', '1;', '2KiB', '٣', '9' * 400]))))

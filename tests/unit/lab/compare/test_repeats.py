@@ -7,7 +7,7 @@ import testtools
 
 from serifos.facts.dataset import Sample
 from serifos.facts.workload import Workload
-from serifos.lab.compare import repeats
+from serifos.lab.compare import compare
 
 READS, WRITES, BOTH = (Workload(float(w), 4.0) for w in (0, 100, 50))
 
@@ -20,7 +20,7 @@ def sample(workloads, read_us=None, write_us=None, number=1):
 
 
 def of(samples):
-    return {one.figure: one for one in repeats.spreads(samples)}
+    return {one.figure: one for one in compare.spreads(samples)}
 
 
 @ddt.ddt
@@ -34,12 +34,12 @@ class RepeatsTest(testtools.TestCase):
     @ddt.unpack
     def test_the_error_by_hand(self, values, error):
         self.assertAlmostEqual(
-            error, repeats.relative_standard_error(values))
+            error, compare.relative_standard_error(values))
 
     def test_reads_and_writes_apart(self):
         found = of([sample([BOTH], 90, 500, 1), sample([BOTH], 100, 500, 2),
                     sample([BOTH], 110, 500, 3)])
-        self.assertEqual([*repeats.FIGURES], [*found])
+        self.assertEqual([*compare.FIGURES], [*found])
         self.assertAlmostEqual(0.057735, found['read_latency_us'].mean, 6)
         self.assertEqual(0, found['write_latency_us'].mean)
         self.assertAlmostEqual(

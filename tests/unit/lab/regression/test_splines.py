@@ -20,7 +20,6 @@ from serifos.facts.dataset import Dataset
 from serifos.facts.dataset import FIGURES
 from serifos.facts.dataset import Sample
 from serifos.facts.workload import Workload
-from serifos.lab.regression import hinge_search
 from serifos.lab.regression import inputs
 from serifos.lab.regression import lrm
 from serifos.lab.regression import mars
@@ -32,7 +31,7 @@ from tests.unit.papers import golden
 from tests.unit import samples
 
 _RUNS = d_optimal.runs(80)
-_EVERY = hinge_search.Spans(least=1, end=1)
+_EVERY = mars.Spans(least=1, end=1)
 
 # (data, degree) → GCV and R² of earth 5.3.2, with R:
 #   Rscript -e 'library(earth); a <- earth(Volume ~ ., data = trees,
@@ -121,7 +120,7 @@ class MarsTest(testtools.TestCase):
         self.assertAlmostEqual(1, found.rss / rss, delta=1e-8)
 
     def test_knots_of_products_that_end_as_others_differ_in_earth(self):
-        found = mars.splines_of(*_matrix('ozone1'), spans=hinge_search.Spans(
+        found = mars.splines_of(*_matrix('ozone1'), spans=mars.Spans(
             least=1, end=1, products=1))
         self.assertAlmostEqual(13.539199, found.gcv, 5)
         self.assertAlmostEqual(1, found.gcv / _EARTH_ENDS, delta=0.005)
@@ -130,8 +129,8 @@ class MarsTest(testtools.TestCase):
     def test_a_pair_is_where_an_exhaustive_search_would_have_it(self, degree):
         x, y = _matrix('ozone1')
         x, y = x[:60, 3:6], y[:60]
-        space = hinge_search.HingeSearch(
-            x, y, degree, hinge_search.Spans(1, 1, products=1))
+        space = mars.HingeSearch(
+            x, y, degree, mars.Spans(1, 1, products=1))
         products = [()]
         for _ in range(3):
             gain, found = space.best(products)
@@ -173,7 +172,7 @@ class MarsTest(testtools.TestCase):
     @ddt.unpack
     def test_spans_keep_knots_from_the_ends_and_apart(self, factors, end):
         active = np.arange(660) % 2 == 1
-        allowed = np.flatnonzero(hinge_search.Spans().allowed(
+        allowed = np.flatnonzero(mars.Spans().allowed(
             active, 9, factors))
         # 3 - log2(0.05 / 9) = 10.5; -log2(-ln(0.95) / (9 * 330)) / 2.5 = 6.3
         self.assertEqual((2 * end + 1, 2 * 6),
@@ -183,7 +182,7 @@ class MarsTest(testtools.TestCase):
     @ddt.data(0, 17, 18, 19)
     def test_few_runs_have_a_knot_in_their_middle_or_none(self, runs):
         # 3 - log2(0.05 / 4) = 9.3
-        allowed = hinge_search.Spans().allowed(np.ones(runs, bool), 4, 1)
+        allowed = mars.Spans().allowed(np.ones(runs, bool), 4, 1)
         self.assertEqual([9] if runs > 18 else [],
                          np.flatnonzero(allowed).tolist())
 
@@ -229,7 +228,7 @@ class MarsTest(testtools.TestCase):
         far = np.array([[200.0]])
         kept, bent = (
             _values(mars.splines_of(x, y, spans=spans), far)[0]
-            for spans in (hinge_search.Spans(), _EVERY))
+            for spans in (mars.Spans(), _EVERY))
         self.assertLess(10 * kept, bent)
 
 

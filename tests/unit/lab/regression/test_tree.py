@@ -17,8 +17,6 @@ import testtools
 from serifos.design import d_optimal
 from serifos import errors
 from serifos.facts.workload import Workload
-from serifos.lab.regression import cart
-from serifos.lab.regression import choice
 from serifos.lab.regression import cubist
 from serifos.lab.regression import growth
 from serifos.lab.regression import inputs
@@ -150,7 +148,7 @@ class TreeTest(testtools.TestCase):
         root = growth.Branch(np.arange(50), row=lines[2], column=1,
                              at_most=7.0, sides=(middle, other))
         middle.sides, middle.at_most = (leaf, above), 3.0
-        nodes = choice.nodes(root, 15)
+        nodes = cubist.nodes(root, 15)
         f = (10 * lines[0] + 15 * lines[1]) / 25
         self.assertEqual({'input': 'write_pct', 'at_most': 7.0, 'then': 1,
                           'else': 4}, nodes[0])
@@ -163,9 +161,9 @@ class TreeTest(testtools.TestCase):
     def test_folds_foretell_what_files_would(self, linear_splits):
         root = growth.grown(_X, _Y, 100, linear_splits)
         smoothings = (0.0, 15.0, 500.0)
-        found = choice.foretold(root, smoothings, _FRESH)
+        found = cubist.foretold(root, smoothings, _FRESH)
         for k, says in zip(smoothings, found):
-            file = {'trees': [choice.nodes(root, k)],
+            file = {'trees': [cubist.nodes(root, k)],
                     'within': [0.0, 1e12]}
             self.assertTrue(np.allclose(
                 _foretold('m5', file), np.maximum(says, 0), 1e-12))
@@ -174,7 +172,7 @@ class TreeTest(testtools.TestCase):
     def test_folds_of_a_tree_without_splits_foretell_alike(self):
         # Equal to the last bit: else rounding would choose.
         root = growth.grown(_X, 5 + 3 * _X[:, 2], 100)
-        found = choice.foretold(root, (0.0, 15.0, 500.0), _FRESH)
+        found = cubist.foretold(root, (0.0, 15.0, 500.0), _FRESH)
         self.assertEqual((), root.sides)
         self.assertTrue((found == found[0]).all())
 
@@ -268,7 +266,7 @@ class OracleTest(testtools.TestCase):
     @ddt.data(*golden.TREES['cart'])
     @ddt.unpack
     def test_cart_is_rpart(self, minsplit, cp, says):
-        found = _foretold('cart', cart.fit(
+        found = _foretold('cart', growth.fit_means(
             list(map(tree_rows.Seen, _X)), _Y, minsplit, cp))
         if minsplit > 2:
             self.assertTrue(np.allclose(found, says, rtol=1e-9))

@@ -6,7 +6,7 @@ import ddt
 import testtools
 
 from serifos import errors
-from serifos.lab.relative import block_trace
+from serifos.lab.relative import cached_command
 from tests.unit import case
 
 # Of a kernel 6.18; 6.1 names no priority and no size.
@@ -34,7 +34,7 @@ def lines(held=11, written=11):
 class FiguresTest(testtools.TestCase):
 
     def test_what_the_device_saw_in_the_interval(self):
-        found = block_trace.figures(lines(), 10, 12)
+        found = cached_command.figures(lines(), 10, 12)
         self.assertEqual((1, 2), tuple(2 * found[f'device_{side}_iops']
                                        for side in ('read', 'write')))
         self.assertEqual((16, 8), tuple(2 * found[f'device_{side}_kib_s']
@@ -46,11 +46,11 @@ class FiguresTest(testtools.TestCase):
 
     def test_a_trace_that_lost_requests_is_none(self):
         self.assertIn('shorter --runtime', str(self.assertRaises(
-            errors.ToolError, block_trace.figures, lines(11, 12), 10, 12)))
+            errors.ToolError, cached_command.figures, lines(11, 12), 10, 12)))
 
     def test_nothing_reached_the_device(self):
         self.assertIn('smaller cgroup', str(self.assertRaises(
-            errors.ToolError, block_trace.figures, lines(), 13, 14)))
+            errors.ToolError, cached_command.figures, lines(), 13, 14)))
 
 
 @ddt.ddt
@@ -67,7 +67,7 @@ class DiskTest(case.DirectoryCase):
         (self.sys / 'sda/sda1/partition').write_text('1\n')
 
     def disk(self):
-        return block_trace.disk(self.dev, self.sys, self.tracing)
+        return cached_command.disk(self.dev, self.sys, self.tracing)
 
     def link(self, place):
         number = f'{os.major(self.dev)}:{os.minor(self.dev)}'

@@ -2,7 +2,6 @@
 """A relation predicts by the standard library, and refuses what is none."""
 
 import json
-import math
 import subprocess
 import sys
 
@@ -18,7 +17,6 @@ from serifos.lab.relative import characteristics
 from serifos.lab.relative import common
 from serifos.lab.relative import relation
 from serifos.lab.relative import relative
-from serifos.lab.relative import trees
 from tests.unit.model import pairs
 from tests.unit.papers import golden
 
@@ -48,40 +46,16 @@ class RelationTest(testtools.TestCase):
 
     def test_by_the_trees(self):
         its = relation.Relation.from_json(document())
-        found = its.expect(SEEN)
-        self.assertEqual((0.5, 1.5), (found.latency, found.iops))
-        self.assertEqual((3000, 2000), (found.workload.iops,
-                                        found.workload.latency_us))
-        self.assertEqual(6, found.workload.outstanding)
-        self.assertEqual(30, found.workload.write_pct)
-
-    @ddt.data((1.0, 2.0, 0.5), (1.0, 0.25, 4.0), (0.0, 9.0, 1.0),
-              (0.5, 3.0, 0.5))
-    @ddt.unpack
-    def test_by_the_latency_that_models_expect(self, share, latency, iops):
-        its = relation.Relation.from_json(document(response=share))
-        found = its.expect(SEEN, latency)
-        self.assertEqual((latency, iops), (found.latency, found.iops))
-        self.assertEqual(8 * latency * iops, found.workload.outstanding)
-
-    def test_a_closed_loop_keeps_its_requests_outstanding(self):
-        its = relation.Relation.from_json(document(response=1.0))
-        for latency in (0.1, 1.0, 7.0):
-            self.assertAlmostEqual(
-                8, its.expect(SEEN, latency).workload.outstanding)
-
-    @ddt.data(0.0, -1.0, math.nan, math.inf)
-    def test_an_absurd_factor(self, latency):
-        its = relation.Relation.from_json(document())
-        self.assertRaises(errors.InputError, its.expect, SEEN, latency)
+        self.assertEqual((0.5, 1.5, 0.5), (
+            its.factor('latency_us', SEEN), its.factor('iops', SEEN),
+            its.share(SEEN)))
 
     @ddt.data(Workload(30, 16), Workload(30, 16, iops=0, latency_us=0),
               Workload(30, 16, iops=5))
     def test_nothing_is_known_of_what_was_not_observed(self, workload):
         its = relation.Relation.from_json(document())
-        for ask in (its.expect, its.share):
-            self.assertIn('was not observed', str(self.assertRaises(
-                errors.InputError, ask, workload)))
+        self.assertIn('was not observed', str(self.assertRaises(
+            errors.InputError, its.share, workload)))
 
     @hypothesis.settings(max_examples=50, deadline=None)
     @hypothesis.given(
@@ -128,7 +102,7 @@ DEVICES = common.joined({
     'A': pairs.device('A', pairs.runs()),
     'B': pairs.device('B', pairs.runs(),
                       lambda w: 40 + 30 * w.iodepth + w.write_pct)})
-RELATION = trees.relation(DEVICES)
+RELATION = relative.relation(DEVICES)
 FITS = {figure: relative.fitted(
     np.column_stack([DEVICES.tenants[0][name] for name in relation.INPUTS]),
     DEVICES.tenants[1][figure] / DEVICES.tenants[0][figure])

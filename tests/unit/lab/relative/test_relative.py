@@ -16,7 +16,6 @@ from serifos.lab.relative import characteristics
 from serifos.lab.relative import common
 from serifos.lab.relative import relation
 from serifos.lab.relative import relative
-from serifos.lab.relative import trees
 from tests.unit.model import pairs
 from tests.unit.papers import golden
 
@@ -56,9 +55,9 @@ class RelativeTest(testtools.TestCase):
     def test_a_device_related_to_itself_has_factor_1(self):
         found = relative.evaluate(joined())
         for one in found:
-            for what in relative.INPUTS:
+            for what in common.INPUTS:
                 self.assertEqual(0, one.medians['SRF', what], one)
-        its = trees.relation(joined())
+        its = relative.relation(joined())
         self.assertEqual({1.0}, {its.factors[f].tree
                                  for f in relation.FIGURES})
         self.assertEqual(1.0, its.response)
@@ -72,7 +71,7 @@ class RelativeTest(testtools.TestCase):
         scaled = pairs.device(
             'B', busy, lambda w: factor * pairs.latency(w))
         devices = joined(scaled, first)
-        its = trees.relation(devices)
+        its = relative.relation(devices)
         workload = Workload(30, 16, iops=2000, latency_us=4000)
         self.assertAlmostEqual(
             factor, its.factor('latency_us', workload), delta=1e-9 * factor)
@@ -100,7 +99,7 @@ class RelativeTest(testtools.TestCase):
 
     def test_the_share_of_waiting_is_learned(self):
         slow = pairs.device('B', RUNS, lambda w: 3 * pairs.latency(w))
-        its = trees.relation(joined(slow))
+        its = relative.relation(joined(slow))
         wrong = []
         for sample in A.samples:
             asked, saw = sample.workloads[0], sample.seen[0]
@@ -208,8 +207,8 @@ class RelativeTest(testtools.TestCase):
     def test_a_short_tree_asks_what_matters_most(self):
         devices = joined(pairs.device('B', RUNS, lambda w: (
             3 if w.write_pct > 50 else 1) * pairs.latency(w)))
-        tree = trees.pruned(devices, 0, 1, 'latency_us', True, 1)
-        (below, one), (above, three) = trees.leaves(tree)
+        tree = relative.pruned(devices, 0, 1, 'latency_us', True, 1)
+        (below, one), (above, three) = relative.leaves(tree)
         self.assertEqual('write_pct', tree['input'])
         self.assertTrue(below.startswith('write_pct <= '), below)
         self.assertTrue(above.startswith('write_pct > '), above)
@@ -217,7 +216,7 @@ class RelativeTest(testtools.TestCase):
         self.assertAlmostEqual(3, three)
 
     def test_the_papers_tree_as_its_leaves(self):
-        found = [*trees.leaves(PAPER['figure_4'])]
+        found = [*relative.leaves(PAPER['figure_4'])]
         self.assertEqual([2.6972, 1.1365, 0.7182, 0.5181],
                          [value for _, value in found])
         self.assertEqual('iops > 138 and iops <= 658', found[2][0])
@@ -262,7 +261,7 @@ class RelativeTest(testtools.TestCase):
                            * (3 if w.block_kib == 64 else 1))
         same = pairs.device('A', [(run[0], Workload(50, 64, 4))
                                   for run in RUNS])  # in another order
-        its = trees.relation(joined(big, same))
+        its = relative.relation(joined(big, same))
         for block_kib, factor in ((64, 3), (4, 1)):
             seen = Workload(50, block_kib, iops=2000, latency_us=4000)
             self.assertAlmostEqual(factor, its.factor('latency_us', seen))

@@ -5,7 +5,7 @@ import hypothesis
 from hypothesis import strategies
 import testtools
 
-from serifos.lab.relative import rules
+from serifos.lab.relative import relation
 
 
 def asks(at_most, then, other, name='outstanding'):
@@ -31,12 +31,12 @@ class RulesTest(testtools.TestCase):
              ('outstanding <= 32 and outstanding > 8', [2.0]),
              ('outstanding > 32 and write_pct <= 50', [3.0]),
              ('outstanding > 32 and write_pct > 50', [4.0])],
-            [*rules.rules(tree)])
+            [*relation.rules(tree)])
         self.assertEqual(
             [('outstanding <= 32', [1.0, 2.0]),
              ('outstanding > 32', [3.0, 4.0])],
             [(where, sorted(leaves))
-             for where, leaves in rules.rules(tree, 1)])
+             for where, leaves in relation.rules(tree, 1)])
 
     def test_thresholds_are_told_apart(self):
         tree = asks(32.012, 1.0, asks(32.0148, 2.0, 3.0))
@@ -44,9 +44,9 @@ class RulesTest(testtools.TestCase):
             ['outstanding <= 32.012',
              'outstanding > 32.012 and outstanding <= 32.015',
              'outstanding > 32.015'],
-            [where for where, _ in rules.rules(tree)])
+            [where for where, _ in relation.rules(tree)])
 
     @hypothesis.given(grown())
     def test_no_two_leaves_have_the_same_words(self, tree):
-        found = [where for where, _ in rules.rules(tree)]
-        self.assertEqual(len([*rules.values(tree)]), len({*found}))
+        found = [where for where, _ in relation.rules(tree)]
+        self.assertEqual(len([*relation.values(tree)]), len({*found}))

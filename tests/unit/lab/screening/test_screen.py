@@ -9,12 +9,11 @@ import testtools
 
 from serifos import errors
 from serifos.lab.screening import design as screening
-from serifos.lab.screening import folder
 from serifos.lab.screening import job as screen_job
 from serifos.lab.screening import journal
+from serifos.lab.screening import levels
 from serifos.lab.screening.levels import JobTarget
 from serifos.lab.screening.levels import space
-from serifos.lab.screening import parameters
 from serifos.lab.screening import plan
 from serifos.lab.screening import screening as screening_cmd
 from serifos.lab.screening import screening_target
@@ -40,7 +39,7 @@ class LevelsTest(testtools.TestCase):
 
     def test_the_papers_20_parameters_and_levels(self):
         for name, (low, high) in golden.SCREENING['fio_levels'].items():
-            ours = parameters.PARAMETERS[name]
+            ours = levels.PARAMETERS[name]
             for level, paper in ((ours.low, low), (ours.high, high)):
                 paper = str(paper).lower() if isinstance(
                     paper, bool) else str(paper)
@@ -342,11 +341,11 @@ class FolderTest(case.DirectoryCase):
 
     def setUp(self):
         super().setUp()
-        self.ours = self.dir / folder.NAME
+        self.ours = self.dir / screening_target.NAME
 
     def test_made_emptied_and_removed(self):
         (self.dir / 'precious').write_text('x')
-        with folder.made(self.dir, 1) as (_, empty):
+        with screening_target.made(self.dir, 1) as (_, empty):
             (self.ours / 'serifos.0.1').write_text('x')
             empty()
             self.assertEqual(['note.json'], [
@@ -355,19 +354,20 @@ class FolderTest(case.DirectoryCase):
         self.assertEqual(['precious'], [p.name for p in self.dir.iterdir()])
 
     def test_left_behind_it_is_known_again(self):
-        with folder.made(self.dir, 1):
+        with screening_target.made(self.dir, 1):
             note = (self.ours / 'note.json').read_text()
             (self.ours / 'serifos.1').write_text('x')
-            self.assertTrue(folder.is_ours(self.ours))
+            self.assertTrue(screening_target.is_ours(self.ours))
             self.assertIn('Another screening', str(self.assertRaises(
-                errors.DeviceError, folder.made(self.dir, 1).__enter__)))
+                errors.DeviceError,
+                screening_target.made(self.dir, 1).__enter__)))
             self.assertTrue((self.ours / 'serifos.1').exists())
         self.ours.mkdir()
         (self.ours / 'note.json').write_text(note.replace(': ', ': 1'))
-        self.assertFalse(folder.is_ours(self.ours))
+        self.assertFalse(screening_target.is_ours(self.ours))
 
     def test_what_jobs_make_is_removed_and_nothing_else(self):
-        with folder.made(self.dir, 1) as (_, empty):
+        with screening_target.made(self.dir, 1) as (_, empty):
             for name in ('serifos.7', 'serifos.0.12'):
                 (self.ours / name).write_text('x')
             empty()
@@ -382,14 +382,14 @@ class FolderTest(case.DirectoryCase):
     def test_a_link_among_the_files_of_jobs(self):
         precious = self.dir / 'precious'
         precious.write_text('x')
-        with folder.made(self.dir, 1) as (_, empty):
+        with screening_target.made(self.dir, 1) as (_, empty):
             (self.ours / 'serifos.0.0').symlink_to(precious)
             self.assertIn('holds serifos.0.0', str(self.assertRaises(
                 errors.DeviceError, empty)))
         self.assertEqual('x', precious.read_text())
 
     def test_another_directory_in_place_of_ours(self):
-        with folder.made(self.dir, 1) as (_, empty):
+        with screening_target.made(self.dir, 1) as (_, empty):
             self.ours.rename(self.dir / 'moved')
             self.ours.mkdir()
             (self.ours / 'serifos.0').write_text('precious')
@@ -404,22 +404,24 @@ class FolderTest(case.DirectoryCase):
         (self.ours / 'note.json').write_text(
             '{"schema": "serifos-folder/1", "inode": '
             f'{self.ours.stat().st_ino}}}')
-        self.assertIn('did not make it', folder.refusal(self.dir, 1))
+        self.assertIn('did not make it', screening_target.refusal(self.dir, 1))
         self.ours.chmod(0o700)
-        self.assertIsNone(folder.refusal(self.dir, 1))
+        self.assertIsNone(screening_target.refusal(self.dir, 1))
 
     def test_an_empty_directory_is_the_users(self):
         self.ours.mkdir()
-        self.assertIn('did not make it', folder.refusal(self.dir, 1))
+        self.assertIn('did not make it', screening_target.refusal(self.dir, 1))
 
     def test_somebody_elses(self):
         self.ours.mkdir()
         (self.ours / 'serifos.1').write_text('precious')
-        self.assertIn('did not make it', folder.refusal(self.dir, 1))
+        self.assertIn('did not make it', screening_target.refusal(self.dir, 1))
         self.assertRaises(errors.DeviceError,
-                          folder.made(self.dir, 1).__enter__)
+                          screening_target.made(self.dir, 1).__enter__)
         self.assertEqual('precious', (self.ours / 'serifos.1').read_text())
 
     def test_no_room_or_no_directory(self):
-        self.assertIn('does not fit', folder.refusal(self.dir, 2 ** 60))
-        self.assertIn('no directory', folder.refusal(self.dir / 'no', 1))
+        self.assertIn('does not fit',
+                      screening_target.refusal(self.dir, 2 ** 60))
+        self.assertIn('no directory',
+                      screening_target.refusal(self.dir / 'no', 1))

@@ -7,7 +7,6 @@ import testtools
 from serifos.design import random_tests
 from serifos.lab.sim import devices
 from serifos.lab.sim import paper
-from serifos.lab.sim import table6
 from tests.unit.papers import golden
 
 BALANCING = golden.SERIFOS['balancing']
@@ -56,17 +55,17 @@ class PaperTest(testtools.TestCase):
 
     @ddt.data(devices.SSD1, devices.SSD2)
     def test_the_fitted_devices_are_close_to_table_6(self, ssd):
-        wrong = table6.mismatch(ssd, ssd.name)
+        wrong = paper.mismatch(ssd, ssd.name)
         self.assertLess(wrong['all'], 0.04)
         self.assertLess(wrong['1'], 0.15)
 
     def test_the_others_are_not(self):
-        wrong = table6.mismatch(devices.AGED, 'SSD1', 10)
+        wrong = paper.mismatch(devices.AGED, 'SSD1', 10)
         self.assertGreater(wrong['all'], 0.25)
 
     def test_a_fit_is_nearer_than_where_it_began(self):
-        found, first = (table6.fitted('SSD2', of_a_count=2, tries=tries)
+        found, first = (paper.fitted('SSD2', of_a_count=2, tries=tries)
                         for tries in (40, 1))
         self.assertEqual((64, 2.69), (first.dies, first.bus_read_us_per_kib))
-        self.assertLess(table6.mismatch(found, 'SSD2', 2)['all'],
-                        table6.mismatch(first, 'SSD2', 2)['all'])
+        self.assertLess(paper.mismatch(found, 'SSD2', 2)['all'],
+                        paper.mismatch(first, 'SSD2', 2)['all'])

@@ -19,9 +19,9 @@ from serifos import errors
 from serifos.facts.dataset import Condition
 from serifos.facts.dataset import Dataset
 from serifos.facts.dataset import Sample
-from serifos.lab.study import options
 from serifos.lab.study import runs
 from serifos.lab.study import study
+from serifos.lab.study import study_command
 from serifos.model.linear import ols
 from tests.unit.cmd import command
 from tests.unit.papers import golden
@@ -289,12 +289,12 @@ class CommandTest(testtools.TestCase):
         directory.mkdir()
         for given, name in ((None, 'my-disk'), ('x', 'x')):
             args = argparse.Namespace(target=str(directory), name=given)
-            options.name_scratch_file(args)
+            study_command.name_scratch_file(args)
             self.assertEqual((f'file:{directory}/serifos-study.bin', name),
                              (args.target, args.name))
         for target in ('/dev/null', 'file:/tmp', 'vg0'):
             args = argparse.Namespace(target=target, name=None)
-            options.name_scratch_file(args)
+            study_command.name_scratch_file(args)
             self.assertEqual((target, None), (args.target, args.name))
 
     def test_what_is_not_there_may_be_a_directory_too(self):

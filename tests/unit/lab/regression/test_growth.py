@@ -4,7 +4,7 @@
 import numpy as np
 import testtools
 
-from serifos.lab.regression import splits
+from serifos.lab.regression import growth
 
 _LEAST = 10
 
@@ -48,22 +48,22 @@ class SplitsTest(testtools.TestCase):
         return found
 
     def test_by_lines_is_the_best_of_every_split(self):
-        found = self.assertBest(splits.by_lines, _left)
+        found = self.assertBest(growth.by_lines, _left)
         self.assertEqual(1, found.column)
         self.assertAlmostEqual(40, found.at_most, delta=5)  # the bend
 
     def test_by_deviation_is_the_best_of_every_split(self):
-        self.assertBest(splits.by_deviation, lambda _, y: len(y) * y.std())
+        self.assertBest(growth.by_deviation, lambda _, y: len(y) * y.std())
 
     def test_a_line_has_no_split_by_lines(self):
         x, _ = _drawn()
         y = 3 + x @ [1, 2, 3, 4, 5]
-        self.assertIsNone(splits.by_lines(x, y, _LEAST, 0.0))
-        self.assertIsNotNone(splits.by_deviation(x, y, _LEAST, 0.0))
+        self.assertIsNone(growth.by_lines(x, y, _LEAST, 0.0))
+        self.assertIsNotNone(growth.by_deviation(x, y, _LEAST, 0.0))
 
     def test_what_cannot_be_split(self):
         x, y = _drawn()
-        for criterion in (splits.by_lines, splits.by_deviation):
+        for criterion in (growth.by_lines, growth.by_deviation):
             for rows, said, enough in (
                     (x[:2 * _LEAST - 1], y[:2 * _LEAST - 1], 0.0),
                     (x * 0 + 7, y, 0.0), (x, y * 0, 0.0), (x, y, 1e9)):
