@@ -21,6 +21,7 @@ from serifos.facts.inventory import PoolStats
 from serifos.facts.inventory import Record
 from serifos.facts.inventory import Service
 from serifos.facts.inventory import Type
+from serifos.facts import labels
 from serifos.facts import names
 from serifos.facts.refusals import Code
 from serifos.facts.refusals import Reason
@@ -29,7 +30,6 @@ from serifos.facts import settings
 from serifos.facts import throttling
 from serifos.facts import times
 from serifos.plan import eligibility
-from serifos.plan import labels
 
 _MOST_CHARACTERS = 255
 

@@ -22,9 +22,9 @@ import numpy.typing as npt
 
 from serifos.facts.cluster import Cluster
 from serifos.facts.cluster import Volume
+from serifos.facts import labels
 from serifos.facts.refusals import Code
 from serifos.facts.refusals import Reason
-from serifos.plan import labels
 from serifos.plan.plan import Move
 
 

@@ -17,6 +17,7 @@ from collections.abc import Mapping
 import dataclasses
 
 from serifos.facts.inventory import Record
+from serifos.facts import labels
 from serifos.facts import refusals
 from serifos.facts.refusals import Code
 from serifos.facts.refusals import Reason
@@ -24,7 +25,6 @@ from serifos.facts.servers import NOT_CONFIGURED
 from serifos.facts.servers import Servers
 from serifos.facts import settings
 from serifos.facts import times
-from serifos.plan import labels
 
 PIN = 'serifos:pin'
 """Metadata by which a tenant or an operator pins a volume."""

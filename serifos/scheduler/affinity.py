@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from serifos.facts import labels
 from serifos.facts import names
-from serifos.plan import labels
 from serifos.scheduler.request import CREATE
 from serifos.scheduler.request import Request
 from serifos.scheduler.snapshot import Labelled

@@ -13,9 +13,9 @@ import numpy as np
 import testtools
 
 from serifos.facts.cluster import Volume
+from serifos.facts import labels
 from serifos.plan.affinity import Bonds
 from serifos.plan.affinity import Ints
-from serifos.plan import labels
 
 PLACES = 4
 

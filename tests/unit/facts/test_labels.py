@@ -3,7 +3,7 @@ import ddt
 import testtools
 
 from serifos.facts.inventory import Record
-from serifos.plan import labels
+from serifos.facts import labels
 
 A, B, C = (f'{n}0000000-0000-4000-8000-000000000000' for n in 'abc')
 
