@@ -22,9 +22,9 @@ from serifos.bench import fio_result
 from serifos import errors
 from serifos.facts import dataset
 from serifos.facts import fields
+from serifos.facts import strict_json
 from serifos.facts import times
 from serifos.facts import workload
-from serifos.files import strict_json
 
 LEAST_S = 0.5
 """Seconds that a run takes at least, as those of build do."""

@@ -12,8 +12,8 @@ from serifos import errors
 from serifos.facts.dataset import Sample
 from serifos.facts import distribution
 from serifos.facts import fields
+from serifos.facts import strict_json
 from serifos.facts.workload import Workload
-from serifos.files import strict_json
 
 _MOST_ERRNO = 4095
 _APART_S = 1.0      # what processes may end apart, seconds,

@@ -18,7 +18,7 @@ import time
 from serifos.bench import command
 from serifos.bench import mountinfo
 from serifos import errors
-from serifos.files import strict_json
+from serifos.facts import strict_json
 
 PROC = pathlib.Path('/proc')
 SYS = pathlib.Path('/sys')

@@ -11,7 +11,7 @@ from serifos.bench import command
 from serifos.bench import in_use
 from serifos import errors
 from serifos.facts import fields
-from serifos.files import strict_json
+from serifos.facts import strict_json
 
 # With NAME first, what stands on a disk is listed below it; without, beside.
 # All of them are older than JSON; who mounts a device, the kernel tells.

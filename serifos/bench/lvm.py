@@ -18,7 +18,7 @@ from serifos.bench import command
 from serifos.bench import sizes
 from serifos import errors
 from serifos.facts import fields
-from serifos.files import strict_json
+from serifos.facts import strict_json
 
 TAG = 'serifos-scratch'
 _NAME = re.compile(f'{TAG}-[0-9]+')

@@ -26,10 +26,10 @@ from serifos.bench.target import Target
 from serifos import errors
 from serifos.facts.dataset import Sample
 from serifos.facts import fields
+from serifos.facts import strict_json
 from serifos.facts.workload import Workload
 from serifos.files import atomic
 from serifos.files import documents
-from serifos.files import strict_json
 
 SCHEMA = 'serifos-precondition/1'
 TIMES = 2

@@ -29,7 +29,7 @@ from serifos.bench import command
 from serifos.bench.device import Device
 from serifos.bench import sizes
 from serifos import errors
-from serifos.files import strict_json
+from serifos.facts import strict_json
 
 LOG = log.getLogger(__name__)
 

@@ -22,8 +22,8 @@ from typing import Any
 
 from serifos import errors
 from serifos.facts import fields
+from serifos.facts import strict_json
 from serifos.files import atomic
-from serifos.files import strict_json
 
 FOLDER = pathlib.Path('/run/serifos-model')
 SCHEMA = 'serifos-put-back/1'

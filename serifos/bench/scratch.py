@@ -23,7 +23,7 @@ from serifos.bench import command
 from serifos.bench import in_use
 from serifos.bench import sizes
 from serifos import errors
-from serifos.files import strict_json
+from serifos.facts import strict_json
 
 _MARGIN_SHARE = 20   # of the filesystem is left free,
 _MARGIN_MOST = sizes.GIB   # or this where that is less

@@ -16,7 +16,7 @@ from typing import TypeVar
 
 from serifos.facts import fields
 from serifos.facts import inventory
-from serifos.files import strict_json
+from serifos.facts import strict_json
 
 _MOST_GIB = 1e9
 

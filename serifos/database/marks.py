@@ -24,9 +24,9 @@ from serifos.database import connection
 from serifos import errors
 from serifos.facts import fields
 from serifos.facts import journal
+from serifos.facts import strict_json
 from serifos.files import atomic
 from serifos.files import json_parts
-from serifos.files import strict_json
 
 LOG = log.getLogger(__name__)
 

@@ -24,9 +24,9 @@ from serifos.database.connection import Database
 from serifos.database.connection import pieces
 from serifos.database import tables
 from serifos import errors
+from serifos.facts import strict_json
 from serifos.files import atomic
 from serifos.files import documents
-from serifos.files import strict_json
 from serifos.plan.plan import Plan
 from serifos.plan.plan import PLAN_SCHEMA
 

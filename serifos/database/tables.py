@@ -20,8 +20,8 @@ import sqlalchemy
 from serifos.database import columns
 from serifos import errors
 from serifos.facts import journal
+from serifos.facts import strict_json
 from serifos.facts import times
-from serifos.files import strict_json
 
 SCHEMA = 'serifos-journal/3'
 

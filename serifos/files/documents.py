@@ -29,9 +29,9 @@ from serifos.facts.dataset import DATASET_SCHEMA
 from serifos.facts.dataset import Header
 from serifos.facts.dataset import PAGE_CACHE
 from serifos.facts.dataset import Sample
+from serifos.facts import strict_json
 from serifos.files import atomic
 from serifos.files import jsonl
-from serifos.files import strict_json
 from serifos.model.model import Model
 from serifos.model.model import MODEL_SCHEMA
 from serifos.plan.plan import Plan

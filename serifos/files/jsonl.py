@@ -20,8 +20,8 @@ from typing import BinaryIO
 from oslo_log import log
 
 from serifos import errors
+from serifos.facts import strict_json
 from serifos.files import atomic
-from serifos.files import strict_json
 
 LOG = log.getLogger(__name__)
 

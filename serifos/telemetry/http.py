@@ -13,7 +13,7 @@ from keystoneauth1.session import Session
 import requests
 
 from serifos import errors
-from serifos.files import strict_json
+from serifos.facts import strict_json
 from serifos import web
 
 

@@ -27,8 +27,8 @@ from serifos.design import full
 from serifos import errors
 from serifos.facts import activity
 from serifos.facts import journal
+from serifos.facts import strict_json
 from serifos.files import jsonl
-from serifos.files import strict_json
 from serifos.lab.backtest import csv_history
 from serifos.lab.backtest import replay
 from serifos.lab.screening import journal as screen_journal

@@ -21,10 +21,10 @@ from serifos.cmd.model import fit as model_fit
 from serifos.cmd.model import predict as model_predict
 from serifos import errors
 from serifos.facts.dataset import FIGURES
+from serifos.facts import strict_json
 from serifos.facts.workload import Load
 from serifos.facts.workload import Workload
 from serifos.files import documents
-from serifos.files import strict_json
 from serifos.lab.relative.relation import Relation
 from serifos.lab.relative.relation import RELATION_SCHEMA
 from serifos.lab.tuning import tuner

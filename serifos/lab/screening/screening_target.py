@@ -34,7 +34,7 @@ from serifos.bench import scratch
 from serifos.bench import sizes
 from serifos.bench import target as bench_target
 from serifos import errors
-from serifos.files import strict_json
+from serifos.facts import strict_json
 from serifos.lab.screening import job as screen_job
 from serifos.lab.screening.levels import JobTarget
 

@@ -10,7 +10,7 @@ from keystoneauth1 import exceptions
 from keystoneauth1 import noauth
 import testtools
 
-from serifos.files import strict_json
+from serifos.facts import strict_json
 from serifos import web
 from tests.unit.web import hostile
 

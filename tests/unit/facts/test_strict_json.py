@@ -8,7 +8,7 @@ from hypothesis import strategies
 import testtools
 
 from serifos import errors
-from serifos.files import strict_json
+from serifos.facts import strict_json
 
 FINITE = strategies.recursive(
     strategies.none() | strategies.booleans()
