@@ -24,9 +24,9 @@ from serifos.balancer.observe import Observation
 from serifos.balancer import planning
 from serifos.balancer.settings import BalancerSettings
 from serifos.facts import activity
+from serifos.facts.activity import History
 from serifos.facts.cluster import Cluster
 from serifos.facts.history import FIGURES
-from serifos.facts.history import History
 from serifos.facts.history import Series
 from serifos.model.model import Model
 from serifos.plan.limits import Limits

@@ -28,6 +28,7 @@ from serifos.balancer.recovery import recover
 from serifos.balancer.settings import BalancerSettings
 from serifos import errors
 from serifos.facts import activity
+from serifos.facts.activity import Telemetry
 from serifos.facts import cluster
 from serifos.facts.cluster import Cluster
 from serifos.facts import fields
@@ -43,7 +44,6 @@ from serifos.facts.servers import Compute
 from serifos.facts.servers import NOT_CONFIGURED
 from serifos.facts.servers import Servers
 from serifos.facts import settings
-from serifos.facts.telemetry import Telemetry
 from serifos.facts import throttling
 from serifos.files import documents
 from serifos.files import model_files

@@ -15,8 +15,8 @@ from oslo_log import log
 from serifos.database.history_store import Store
 from serifos import errors
 from serifos.facts import activity
+from serifos.facts.activity import History
 from serifos.facts.cluster import Cluster
-from serifos.facts.history import History
 from serifos.facts.inventory import Inventory
 from serifos.facts import journal
 from serifos.facts import pool_errors

@@ -30,7 +30,7 @@ from serifos.balancer.recovery.diagnosis import QUIET_S
 from serifos.balancer.requests import no_proof
 from serifos.balancer.requests import Requests
 from serifos import errors
-from serifos.facts.history import History
+from serifos.facts.activity import History
 from serifos.facts.journal import Journal
 from serifos.facts.journal import last_moves
 from serifos.facts.journal import paused

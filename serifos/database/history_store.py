@@ -203,7 +203,7 @@ TIERS = (Tier(60, 6 * _HOUR), Tier(300, 8 * _DAY),
 
 @dataclasses.dataclass(frozen=True)
 class Store:
-    """The port :class:`.facts.history.History` over a database.
+    """The port :class:`.facts.activity.History` over a database.
 
     :param tiers: the shortest slots first, each length a multiple of the one
         before
@@ -242,7 +242,7 @@ class Store:
 
     def read(self, places: Sequence[activity.MeasuredVolume], begin: float,
              end: float, step_s: int) -> Series:
-        """As :meth:`.facts.history.History.read`."""
+        """As :meth:`.facts.activity.History.read`."""
         tier = max((tier for tier in self.tiers if step_s % tier.step_s == 0),
                    key=lambda tier: tier.step_s, default=None)
         if tier is None or step_s <= 0:

@@ -1,13 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Activity of volumes and pools over a window, as telemetry measured it."""
+"""Activity of volumes and pools, and the ports that report it."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from collections.abc import Collection
 from collections.abc import Mapping
+from collections.abc import Sequence
 import dataclasses
 from typing import NamedTuple
+from typing import Protocol
 
 from serifos.facts.caps import Caps
+from serifos.facts.history import Series
 from serifos.facts import names
 from serifos.facts.workload import Workload
 
@@ -89,3 +94,72 @@ class Observed:
     started: Mapping[str, float] = dataclasses.field(default_factory=dict)
     doubts: Mapping[str, str] = dataclasses.field(default_factory=dict)
     in_qemu: bool = False
+
+
+class History(Protocol):
+    """The port of whatever knows the past of volumes."""
+
+    def read(self, places: Sequence[MeasuredVolume], begin: float,
+             end: float, step_s: int) -> Series:
+        """What these volumes did from begin to end, seconds of the epoch.
+
+        In the memory of the result and what is bounded besides; whoever
+        wants less reads some volumes after another.
+
+        :param places: where they are now; their history goes with them
+        :param step_s: of the slots; those that begin or end touch are whole
+        :raises InputError: where it does not know slots of that length
+        :raises CloudError: where a server does not answer
+        """
+
+
+class Readings(History, Protocol):
+    """What a source has to read itself, every interval."""
+
+    def scrape(self) -> Mapping[str, str]:
+        """Take one reading of every host: host → its fault.
+
+        :raises InputError: where readings cannot be kept
+        """
+
+    def gather(self, window_s: float,
+               progress: Callable[[float, float], object]) -> None:
+        """Take readings until they cover a window; this lasts minutes.
+
+        :param progress: is called with (seconds held, seconds wanted)
+            before each wait
+        :raises InputError: where readings cannot be kept
+        """
+
+
+class Telemetry(Protocol):
+    """The port that every telemetry source implements.
+
+    A source inherits from it, and sets what it has besides ``observe``.
+
+    :ivar readings: of a source that has to take them itself, else None
+    :ivar history: of a source that keeps days itself; with None serifos
+        keeps them
+    :ivar settled_s: after which a slot of those days no longer changes
+    """
+
+    readings: Readings | None = None
+    history: History | None = None
+    settled_s: float = 900.0
+
+    def observe(self, places: Sequence[MeasuredVolume], window_s: float,
+                pools: Collection[str] = ()) -> Observed:
+        """The activity of these volumes in the last ``window_s`` seconds.
+
+        :param pools: to be reported even without any of these volumes, as
+            far as the source sees hosts rather than volumes
+        :raises CloudError: where the source cannot be reached
+        """
+
+    def disks(self, hosts: Collection[str]
+              ) -> Mapping[str, tuple[Disk, ...]] | None:
+        """Host → its disks; None of a source that does not see them.
+
+        :raises CloudError: where the source cannot be reached
+        """
+        return None

@@ -12,12 +12,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 import dataclasses
 import math
-from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
-
-from serifos.facts import activity
 
 FIGURES = ('seconds', 'reads', 'writes', 'read_bytes', 'written_bytes',
            'read_s', 'write_s')
@@ -158,20 +155,3 @@ class Series:
         found = np.where(self.seconds > 0, np.float32(0), np.float32(np.nan))
         return np.divide(total, self._requests, where=self._requests > 0,
                          out=found)
-
-
-class History(Protocol):
-    """The port of whatever knows the past of volumes."""
-
-    def read(self, places: Sequence[activity.MeasuredVolume], begin: float,
-             end: float, step_s: int) -> Series:
-        """What these volumes did from begin to end, seconds of the epoch.
-
-        In the memory of the result and what is bounded besides; whoever
-        wants less reads some volumes after another.
-
-        :param places: where they are now; their history goes with them
-        :param step_s: of the slots; those that begin or end touch are whole
-        :raises InputError: where it does not know slots of that length
-        :raises CloudError: where a server does not answer
-        """

@@ -186,7 +186,7 @@ def _times(lv_id: str, readings: Sequence[counters.Reading]
 
 @dataclasses.dataclass(frozen=True)
 class Means:
-    """The port :class:`.facts.history.History` over one observation."""
+    """The port :class:`.facts.activity.History` over one observation."""
 
     observed: activity.Observed
 

@@ -26,9 +26,9 @@ from keystoneauth1.session import Session
 
 from serifos import errors
 from serifos.facts import activity
+from serifos.facts.activity import Telemetry
 from serifos.facts import fields
 from serifos.facts.history import Series
-from serifos.facts.telemetry import Telemetry
 from serifos.facts import times
 from serifos.telemetry import amounts
 from serifos.telemetry.counters import Counters
@@ -50,7 +50,7 @@ _MOST_APART = 2.5
 
 
 class Gnocchi(Telemetry):
-    """The port :class:`.facts.telemetry.Telemetry` over Gnocchi.
+    """The port :class:`.facts.activity.Telemetry` over Gnocchi.
 
     :param session: of :func:`.http.session`
     :param url: what stands before ``/v1``
@@ -99,7 +99,7 @@ class Gnocchi(Telemetry):
 
     def read(self, places: Sequence[activity.MeasuredVolume], begin: float,
              end: float, step_s: int) -> Series:
-        """The port :class:`.facts.history.History` over what it keeps.
+        """The port :class:`.facts.activity.History` over what it keeps.
 
         One volume after another, since it was attached. Their latency is
         QEMU's: the time that throttled requests wait is left out.

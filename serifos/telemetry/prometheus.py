@@ -32,8 +32,8 @@ from oslo_log import log as logging
 
 from serifos import errors
 from serifos.facts import activity
+from serifos.facts.activity import Telemetry
 from serifos.facts.history import Series
-from serifos.facts.telemetry import Telemetry
 from serifos.facts import times
 from serifos.telemetry import amounts
 from serifos.telemetry import counters
@@ -63,7 +63,7 @@ _INSTANT_S = 0.001
 
 
 class Prometheus(Telemetry):
-    """The port :class:`.facts.telemetry.Telemetry` over a Prometheus server.
+    """The port :class:`.facts.activity.Telemetry` over a Prometheus server.
 
     :param session: of :func:`.http.session`
     :param url: what stands before ``/api/v1/query``
@@ -200,7 +200,7 @@ def _short(name: str) -> str:
 
 @dataclasses.dataclass(frozen=True)
 class Past:
-    """The port :class:`.facts.history.History` over a Prometheus.
+    """The port :class:`.facts.activity.History` over a Prometheus.
 
     :param interval_s: its scrape_interval
     """
@@ -211,7 +211,7 @@ class Past:
 
     def read(self, places: Sequence[activity.MeasuredVolume], begin: float,
              end: float, step_s: int) -> Series:
-        """As :meth:`.facts.history.History.read`.
+        """As :meth:`.facts.activity.History.read`.
 
         No more is asked for at once than an answer may hold.
         """

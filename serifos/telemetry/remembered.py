@@ -17,7 +17,7 @@ import dataclasses
 import numpy as np
 
 from serifos.facts import activity
-from serifos.facts.history import History
+from serifos.facts.activity import History
 from serifos.facts.history import Series
 
 
@@ -38,7 +38,7 @@ class Memory:
 
 @dataclasses.dataclass(frozen=True)
 class Remembered:
-    """The port :class:`.facts.history.History` over one that takes long.
+    """The port :class:`.facts.activity.History` over one that takes long.
 
     :param settled_s: how long after a slot its figures may still change
     """
@@ -50,7 +50,7 @@ class Remembered:
 
     def read(self, places: Sequence[activity.MeasuredVolume], begin: float,
              end: float, step_s: int) -> Series:
-        """As :meth:`.facts.history.History.read`."""
+        """As :meth:`.facts.activity.History.read`."""
         found = Series.empty([place.volume for place in places], begin,
                              end, step_s) if step_s > 0 else None
         if self.clock() < self.memory.at:

@@ -26,8 +26,8 @@ from oslo_log import log as logging
 
 from serifos import errors
 from serifos.facts import activity
+from serifos.facts.activity import Telemetry
 from serifos.facts.history import Series
-from serifos.facts.telemetry import Telemetry
 from serifos.telemetry import amounts
 from serifos.telemetry.counters import Reading
 from serifos.telemetry import exporter
@@ -55,7 +55,7 @@ _SLOW_S = 1.0
 
 
 class Scrape(Telemetry):
-    """The port :class:`.facts.telemetry.Telemetry` over node_exporters.
+    """The port :class:`.facts.activity.Telemetry` over node_exporters.
 
     :param session: of :func:`.http.session`
     :param endpoints: Cinder's host → the URL of its node_exporter
@@ -127,7 +127,7 @@ class Scrape(Telemetry):
 
     def read(self, places: Sequence[activity.MeasuredVolume], begin: float,
              end: float, step_s: int) -> Series:
-        """The port :class:`.facts.history.History` over the ring, minutes."""
+        """The port :class:`.facts.activity.History` over the ring, minutes."""
         longest_s = amounts.longest_s(self._interval_s)
         return amounts.series(
             places, self._ring.read(begin - longest_s), begin, end, step_s,

@@ -2,7 +2,7 @@
 """A Cinder and its telemetry in memory, behind the same ports.
 
 The verbs are those of :class:`serifos.facts.inventory.Cloud` and of
-:class:`serifos.facts.telemetry.Telemetry`. What the API of Cinder 29 refuses
+:class:`serifos.facts.activity.Telemetry`. What the API of Cinder 29 refuses
 is refused here, what it takes up and fails at later fails later, and faults
 come by script.
 """
@@ -19,13 +19,13 @@ import dataclasses
 from serifos.cloud import refused
 from serifos import errors
 from serifos.facts import activity
+from serifos.facts.activity import Telemetry
 from serifos.facts.inventory import Inventory
 from serifos.facts.inventory import PoolStats
 from serifos.facts.inventory import Record
 from serifos.facts.inventory import Service
 from serifos.facts.inventory import Type
 from serifos.facts import names
-from serifos.facts.telemetry import Telemetry
 from serifos.facts.workload import Workload
 from serifos.plan import eligibility
 from tests.fakes import migrations

@@ -15,7 +15,7 @@ from serifos.facts.history import Series
 
 @dataclasses.dataclass
 class EveryDay:
-    """The port :class:`.facts.history.History`.
+    """The port :class:`.facts.activity.History`.
 
     :param figures: volume → for each hour of a day, in a second, the figures
         of :data:`.facts.history.FIGURES` behind its seconds

@@ -25,6 +25,7 @@ from serifos.balancer.recovery import swap
 from serifos.balancer.recovery.swap import AT_WORK
 from serifos import errors
 from serifos.facts import activity
+from serifos.facts.activity import Telemetry
 from serifos.facts.inventory import Cloud
 from serifos.facts.inventory import Inventory
 from serifos.facts.inventory import Record
@@ -32,7 +33,6 @@ from serifos.facts import journal
 from serifos.facts.journal import Entry
 from serifos.facts.journal import Journal
 from serifos.facts.servers import Compute
-from serifos.facts.telemetry import Telemetry
 from serifos.facts import times
 
 _MOST_ASKED = 50

@@ -28,11 +28,11 @@ from serifos.conf import telemetry as options
 from serifos.database import connection
 from serifos.database.plans import Plans
 from serifos import errors
+from serifos.facts.activity import Telemetry
 from serifos.facts.cluster import Cluster
 from serifos.facts import fields
 from serifos.facts import hot_by
 from serifos.facts import servers
-from serifos.facts.telemetry import Telemetry
 from serifos.facts import times
 from serifos.files import documents
 from serifos.plan import limits

@@ -112,7 +112,7 @@ class History(verb.Verb):
         output.show(parsed_args, _documents(found),
                     lambda: f'{_told(found, past)}\n')
 
-    def _activity(self, past: history.History,
+    def _activity(self, past: activity.History,
                   parsed_args: argparse.Namespace) -> history.Series:
         days = 1.0 if parsed_args.days is None else parsed_args.days
         step_s = parsed_args.step
@@ -157,7 +157,7 @@ class History(verb.Verb):
             'records measured and predicted latencies of pools.\n',
             names=_POOL_COLUMNS)
 
-    def past(self) -> history.History:
+    def past(self) -> activity.History:
         """Where the past is read.
 
         :raises InputError: where the configuration cannot be used
@@ -165,7 +165,7 @@ class History(verb.Verb):
         return stored_history.read(self.app.conf)
 
     def _place(self, volume: str,
-               past: history.History) -> activity.MeasuredVolume:
+               past: activity.History) -> activity.MeasuredVolume:
         """Where a volume is, as far as the source has to know that."""
         if isinstance(past, history_store.Store):
             return activity.MeasuredVolume(volume, volume, '')
@@ -189,7 +189,7 @@ class History(verb.Verb):
                     names=journal.Entry.names())
 
 
-def _told(found: history.Series, past: history.History) -> str:
+def _told(found: history.Series, past: activity.History) -> str:
     if found.seconds.any():
         return _activities(found)
     if isinstance(past, history_store.Store) and not past.until():
@@ -259,7 +259,7 @@ def _number(value: np.float32) -> float | None:
     return None if np.isnan(value) else round(float(value), 3)
 
 
-def _write(path: str, past: history.History, inventory: Inventory,
+def _write(path: str, past: activity.History, inventory: Inventory,
            moved_at: Mapping[str, float], seconds: float,
            step_s: int) -> str:
     """Writes the last seconds in whole slots, without copies of migrations.

@@ -25,11 +25,11 @@ from serifos.database.space import Homes
 from serifos.database.space import Space
 from serifos import errors
 from serifos.facts import activity
+from serifos.facts.activity import History
+from serifos.facts.activity import Telemetry
 from serifos.facts.cluster import Cluster
-from serifos.facts.history import History
 from serifos.facts.journal import last_moves
 from serifos.facts import pool_errors as errors_of_pools
-from serifos.facts.telemetry import Telemetry
 from serifos.files import owners
 from serifos.plan.slots import Slots
 from serifos.telemetry.remembered import Memory

@@ -27,8 +27,8 @@ from serifos.cmd import progress
 from serifos.database import journal
 from serifos.database import marks
 from serifos import errors
+from serifos.facts.activity import Readings
 from serifos.facts import journal as entries
-from serifos.facts.telemetry import Readings
 from serifos.files import owners
 
 LOG = log.getLogger(__name__)

@@ -22,6 +22,7 @@ from serifos.balancer.recovery import evidence
 from serifos.cloud import refused
 from serifos import errors
 from serifos.facts import activity
+from serifos.facts.activity import Telemetry
 from serifos.facts.history import Series
 from serifos.facts.inventory import Inventory
 from serifos.facts.inventory import PoolStats
@@ -35,7 +36,6 @@ from serifos.facts.servers import ComputeService
 from serifos.facts.servers import Doings
 from serifos.facts.servers import Server
 from serifos.facts.servers import Servers
-from serifos.facts.telemetry import Telemetry
 from serifos.facts.workload import Workload
 from serifos.lab.backtest.rates import COLUMNS
 from serifos.lab.backtest.rates import Floats
@@ -285,7 +285,7 @@ class SimulatedTelemetry(Telemetry):
 
     def read(self, places: Sequence[activity.MeasuredVolume], begin: float,
              end: float, step_s: int) -> Series:
-        """As :meth:`.facts.history.History.read`, up to the last slot's end.
+        """As :meth:`.facts.activity.History.read`, up to the last slot's end.
 
         What a volume did in a slot is spread evenly over it.
         """

@@ -19,7 +19,7 @@ from oslo_config import cfg
 
 from serifos import errors
 from serifos.facts import activity
-from serifos.facts.telemetry import Telemetry
+from serifos.facts.activity import Telemetry
 from serifos.facts.workload import Workload
 
 _MOST = {'at': 253_402_300_799, 'seconds': 604800, 'write_pct': 100,
