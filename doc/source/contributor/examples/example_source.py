@@ -28,7 +28,7 @@ _MOST = {'at': 253_402_300_799, 'seconds': 604800, 'write_pct': 100,
 
 
 class Csv(Telemetry):
-    """The port :class:`.facts.telemetry.Telemetry` over a CSV file.
+    """The port :class:`.facts.activity.Telemetry` over a CSV file.
 
     :param clock: seconds of the epoch
     """
