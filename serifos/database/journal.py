@@ -11,6 +11,13 @@ the next one, and the next one has all that the last one wrote.
 Before it is written the journal is compared with what is remembered of it.
 One that lacks entries, as it was deleted or is an old backup, begins with a
 pause that says so.
+
+The head is one row that every write changes, which is what makes writers
+wait for one another; where servers replicate (Galera) two writes at once
+conflict in it too. It counts the entries, so that their ids are in the order
+in which they were committed, and it holds the identity that the journal was
+made with, and the fencing token: the number of times that a balancer took
+the lead.
 """
 
 from __future__ import annotations
@@ -19,19 +26,22 @@ from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Sequence
 import dataclasses
+import json
 import pathlib
 from typing import Any
 from typing import TypeVar
+import uuid
 
 from oslo_log import log
 import sqlalchemy
 
+from serifos.database import columns
 from serifos.database.connection import Database
 from serifos.database.connection import pieces
 from serifos.database import marks
-from serifos.database import tables
 from serifos import errors
 from serifos.facts import journal
+from serifos.facts import strict_json
 from serifos.facts import times
 
 LOG = log.getLogger(__name__)
@@ -40,6 +50,31 @@ T = TypeVar('T')
 
 LONG = 20_000
 """Entries beyond which those that no longer matter are deleted."""
+
+SCHEMA = 'serifos-journal/3'
+
+_METADATA = sqlalchemy.MetaData()
+_OPTIONS = {'mysql_engine': 'InnoDB', 'mysql_charset': 'utf8mb4'}
+
+HEAD = sqlalchemy.Table(
+    'serifos_journal', _METADATA,
+    sqlalchemy.Column('id', sqlalchemy.Integer, primary_key=True,
+                      autoincrement=False),
+    sqlalchemy.Column('version', sqlalchemy.String(64), nullable=False),
+    sqlalchemy.Column('identity', columns.Name(64), nullable=False),
+    sqlalchemy.Column('token', columns.Whole, nullable=False),
+    sqlalchemy.Column('leader', columns.Name(255), nullable=False),
+    sqlalchemy.Column('since', columns.Name(40), nullable=False),
+    sqlalchemy.Column('mode', columns.Name(20), nullable=False),
+    sqlalchemy.Column('last_entry', columns.Whole, nullable=False), **_OPTIONS)
+
+ENTRIES = sqlalchemy.Table(
+    'serifos_journal_entries', _METADATA,
+    sqlalchemy.Column('id', sqlalchemy.BigInteger, primary_key=True,
+                      autoincrement=False),
+    sqlalchemy.Column('written_at', sqlalchemy.String(40), nullable=False),
+    sqlalchemy.Column('kind', sqlalchemy.String(20), nullable=False),
+    sqlalchemy.Column('facts', sqlalchemy.Text, nullable=False), **_OPTIONS)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -69,7 +104,7 @@ class Journal:
         """
         try:
             entry = journal.Entry.checked(self._now(), kind, facts)
-            row = tables.row(entry)
+            row = row_of(entry)
         except ValueError as exc:
             raise errors.InputError(
                 f'The journal takes no such entry: {exc}.') from None
@@ -77,7 +112,7 @@ class Journal:
         def add(connection: sqlalchemy.Connection) -> int:
             number = self._next(connection)
             connection.execute(
-                sqlalchemy.insert(tables.ENTRIES), {**row, 'id': number})
+                sqlalchemy.insert(ENTRIES), {**row, 'id': number})
             if number % max(1, self.long // 10) == 0:
                 self._shorten(connection)
             return number
@@ -110,7 +145,7 @@ class Journal:
 
         Nothing is changed by this.
         """
-        mark = (self.database.run(tables.mark) if self.database.exists()
+        mark = (self.database.run(mark_of) if self.database.exists()
                 else None) or journal.Mark('', 0)
         lost = self._unknown(self.memory.missing(mark), self.entries())
         return self._why(lost, mark) if lost else None
@@ -123,10 +158,10 @@ class Journal:
         :param mode: of the daemon, or the verb that leads
         """
         def take(connection: sqlalchemy.Connection) -> int:
-            connection.execute(sqlalchemy.update(tables.HEAD).values(
-                token=tables.HEAD.c.token + 1, leader=member[:255],
+            connection.execute(sqlalchemy.update(HEAD).values(
+                token=HEAD.c.token + 1, leader=member[:255],
                 since=self._now(), mode=mode[:20]))
-            return connection.scalar(sqlalchemy.select(tables.HEAD.c.token))
+            return connection.scalar(sqlalchemy.select(HEAD.c.token))
         mark, _ = self._prepare()
         return dataclasses.replace(
             self, token=self.database.run(take, write=True),
@@ -136,14 +171,14 @@ class Journal:
         """Says that nobody leads, unless another balancer took the lead."""
         if self.database.exists():
             self.database.run(lambda connection: connection.execute(
-                sqlalchemy.update(tables.HEAD).where(self._ours).values(
+                sqlalchemy.update(HEAD).where(self._ours).values(
                     leader='', since='', mode='')), write=True)
 
     @property
     def _ours(self) -> sqlalchemy.ColumnElement[bool]:
         """Whether the head is of the lead under which this is written."""
-        return (tables.HEAD.c.token == self.token) & (
-            tables.HEAD.c.identity == self.identity)
+        return (HEAD.c.token == self.token) & (
+            HEAD.c.identity == self.identity)
 
     def leader(self) -> journal.Leader | None:
         """The leader, unless its process ended; None without one.
@@ -151,9 +186,9 @@ class Journal:
         Nothing is changed by this.
         """
         def read(connection: sqlalchemy.Connection) -> journal.Leader | None:
-            if tables.mark(connection) is None:
+            if mark_of(connection) is None:
                 return None
-            head = connection.execute(sqlalchemy.select(tables.HEAD)).one()
+            head = connection.execute(sqlalchemy.select(HEAD)).one()
             return journal.Leader(head.leader, head.since, head.mode) if (
                 head.leader) else None
         return self.database.run(read) if self.database.exists() else None
@@ -179,18 +214,18 @@ class Journal:
 
     def _next(self, connection: sqlalchemy.Connection) -> int:
         """The next entry's number; nobody else writes until we have."""
-        ours = sqlalchemy.update(tables.HEAD).values(
-            last_entry=tables.HEAD.c.last_entry + 1)
+        ours = sqlalchemy.update(HEAD).values(
+            last_entry=HEAD.c.last_entry + 1)
         if self.token is not None:
             ours = ours.where(self._ours)
         if connection.execute(ours).rowcount != 1:
             self._refuse_stale(connection)
             raise errors.FormatError(
-                f'{tables.HEAD.name} of {self.database.name} has no row.')
-        return connection.scalar(sqlalchemy.select(tables.HEAD.c.last_entry))
+                f'{HEAD.name} of {self.database.name} has no row.')
+        return connection.scalar(sqlalchemy.select(HEAD.c.last_entry))
 
     def _refuse_stale(self, connection: sqlalchemy.Connection) -> None:
-        head = connection.execute(sqlalchemy.select(tables.HEAD)).one()
+        head = connection.execute(sqlalchemy.select(HEAD)).one()
         if head.identity != self.identity:
             raise errors.InputError(
                 f'The journal {self.database.name} is not the one in which '
@@ -203,9 +238,9 @@ class Journal:
                 'stops acting.')
 
     def _read(self, connection: sqlalchemy.Connection) -> list[journal.Entry]:
-        if tables.mark(connection) is None:
+        if mark_of(connection) is None:
             return []
-        return [entry for _, entry in tables.rows(
+        return [entry for _, entry in rows_of(
             connection, self.database.name)]
 
     def _prepare(self) -> tuple[journal.Mark, str | None]:
@@ -213,7 +248,7 @@ class Journal:
 
         :returns: the mark, and what is missing where that is noted just now
         """
-        mark = self.database.prepare(tables.mark, tables.make)
+        mark = self.database.prepare(mark_of, make_tables)
         lost = self.memory.missing(mark)
         return self._noted(lost) if lost else (mark, None)
 
@@ -222,13 +257,13 @@ class Journal:
         """Notes what is missing, unless that is known."""
         def note(connection: sqlalchemy.Connection) -> tuple[journal.Mark,
                                                              str | None]:
-            connection.execute(sqlalchemy.update(tables.HEAD).values(
-                last_entry=tables.HEAD.c.last_entry))  # others wait
-            mark = tables.mark(connection)
+            connection.execute(sqlalchemy.update(HEAD).values(
+                last_entry=HEAD.c.last_entry))  # others wait
+            mark = mark_of(connection)
             unknown = self._unknown(
                 [(name, each) for name, each in lost
                  if not mark.continues(each)],
-                [entry for _, entry in tables.rows(
+                [entry for _, entry in rows_of(
                     connection, self.database.name)])
             if not unknown:
                 return mark, None
@@ -237,10 +272,10 @@ class Journal:
                 each.entry for _, each in unknown
                 if each.journal == mark.journal), 0)
             why = self._why(unknown, mark)
-            connection.execute(sqlalchemy.update(tables.HEAD).values(
+            connection.execute(sqlalchemy.update(HEAD).values(
                 last_entry=number))
-            connection.execute(sqlalchemy.insert(tables.ENTRIES), {
-                **tables.row(journal.Entry(self._now(), 'pause', {
+            connection.execute(sqlalchemy.insert(ENTRIES), {
+                **row_of(journal.Entry(self._now(), 'pause', {
                     'reason': why, 'doubt': True, 'lost': [
                         each.to_json() for _, each in unknown]})),
                 'id': number})
@@ -273,14 +308,91 @@ class Journal:
             'may be missing')
 
     def _shorten(self, connection: sqlalchemy.Connection) -> None:
-        rows = tables.rows(connection, self.database.name)
+        rows = rows_of(connection, self.database.name)
         if len(rows) <= self.long:
             return
         kept = {id(entry) for entry in journal.still_matter(
             [entry for _, entry in rows], self.long // 2)}
         gone = [number for number, entry in rows if id(entry) not in kept]
         for some in pieces(gone):
-            connection.execute(sqlalchemy.delete(tables.ENTRIES).where(
-                tables.ENTRIES.c.id.in_(some)))
+            connection.execute(sqlalchemy.delete(ENTRIES).where(
+                ENTRIES.c.id.in_(some)))
         LOG.info('The journal was long; %d entries that no longer matter are '
                  'deleted.', len(gone))
+
+
+def mark_of(connection: sqlalchemy.Connection) -> journal.Mark | None:
+    """How far the journal goes; None where there is none.
+
+    :raises FormatError: where it is of another version
+    """
+    if not sqlalchemy.inspect(connection).has_table(HEAD.name):
+        return None
+    version = connection.scalar(sqlalchemy.select(HEAD.c.version))
+    if version not in (None, SCHEMA):
+        raise errors.FormatError(
+            f'The table {HEAD.name} is of schema {version}; this serifos '
+            f'reads {SCHEMA}: use the release that wrote it, or name another '
+            'database in [database] connection.')
+    found = connection.execute(sqlalchemy.select(
+        HEAD.c.identity, HEAD.c.last_entry)).first() if version else None
+    return None if found is None else journal.Mark(*found)
+
+
+def make_tables(connection: sqlalchemy.Connection) -> None:
+    """Makes an empty journal; another process may be doing the same."""
+    _METADATA.create_all(connection)
+    if connection.scalar(sqlalchemy.select(HEAD.c.id)) is None:
+        connection.execute(sqlalchemy.insert(HEAD).values(
+            id=1, version=SCHEMA, identity=uuid.uuid4().hex, token=0,
+            leader='', since='', mode='', last_entry=0))
+
+
+def row_of(entry: journal.Entry) -> dict[str, Any]:
+    """An entry as a row, without its id."""
+    return {'written_at': entry.at, 'kind': entry.kind,
+            'facts': json.dumps(entry.facts, allow_nan=False)}
+
+
+def rows_of(connection: sqlalchemy.Connection,
+            where: str) -> list[tuple[int, journal.Entry]]:
+    """The id and the entry of every row, the oldest first.
+
+    Kinds that this release does not know are left out. What a broken row
+    said is not known, so that in its place stands a pause: nothing moves.
+
+    :param where: names the database, for sentences
+    """
+    found, at = [], times.text(0)
+    for row in connection.execute(
+            sqlalchemy.select(ENTRIES).order_by(ENTRIES.c.id)):
+        if isinstance(row.kind, str) and row.kind not in journal.KINDS:
+            continue
+        try:
+            entry = _entry(row)
+        except ValueError as exc:
+            entry = journal.Entry(_time(row) or at, 'pause', {'reason': (
+                f'the journal {where} has a broken entry, id {row.id} of '
+                f'{ENTRIES.name}: {errors.one_line(str(exc))}; fix or delete '
+                'that row'), 'doubt': True})
+        at = entry.at
+        found.append((row.id, entry))
+    return found
+
+
+def _time(row: sqlalchemy.Row) -> str | None:
+    try:
+        times.parse(row.written_at, zone_needed=True)
+        return row.written_at
+    except ValueError:
+        return None
+
+
+def _entry(row: sqlalchemy.Row) -> journal.Entry:
+    """:raises ValueError: with a clause that says what is wrong"""
+    if not isinstance(row.facts, (str, bytes)):
+        raise ValueError('its facts are not a JSON object')
+    facts = strict_json.loads(row.facts)
+    if not isinstance(facts, dict):
+        raise ValueError('its facts are not a JSON object')
+    return journal.Entry.checked(row.written_at, row.kind, facts)

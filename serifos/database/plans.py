@@ -22,7 +22,7 @@ import sqlalchemy
 
 from serifos.database.connection import Database
 from serifos.database.connection import pieces
-from serifos.database import tables
+from serifos.database import journal
 from serifos import errors
 from serifos.facts import strict_json
 from serifos.files import atomic
@@ -140,7 +140,7 @@ class Plans:
 
 def _are_there(connection: sqlalchemy.Connection) -> bool:
     """:raises FormatError: where the journal beside is of another version"""
-    tables.mark(connection)
+    journal.mark_of(connection)
     return sqlalchemy.inspect(connection).has_table(PLANS.name)
 
 

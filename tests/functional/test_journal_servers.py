@@ -9,8 +9,9 @@ import time
 import ddt
 import sqlalchemy
 
+from serifos.database.journal import ENTRIES
+from serifos.database.journal import HEAD
 from serifos.database.journal import Journal
-from serifos.database import tables
 from serifos import errors
 from serifos.facts.journal import doubt
 from tests.functional import machine
@@ -39,7 +40,7 @@ def _stop_in_a_transaction(url):
     """Locks the journal's head, and is stopped before it commits."""
     def work(transaction):
         transaction.execute(
-            sqlalchemy.update(tables.HEAD).values(leader='stopped'))
+            sqlalchemy.update(HEAD).values(leader='stopped'))
         os.kill(os.getpid(), signal.SIGSTOP)
     servers.database(url).run(work)
 
@@ -104,7 +105,7 @@ class JournalServersTest(machine.MachineTest):
         self.assertIsNone(leader.missing())
         journal.database.run(lambda connection: [
             table.drop(connection)
-            for table in (tables.HEAD, tables.ENTRIES)])
+            for table in (HEAD, ENTRIES)])
         error = self.assertRaises(
             errors.InputError, leader.write, 'accepted', volume='w')
         self.assertIn('This balancer stops acting: the journal', str(error))

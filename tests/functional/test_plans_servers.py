@@ -8,9 +8,9 @@ import unittest
 import ddt
 import testtools
 
+from serifos.database import journal
 from serifos.database import plans
 from serifos.database import rounds
-from serifos.database import tables
 from serifos import errors
 from tests.functional import machine
 from tests.functional import servers
@@ -28,7 +28,7 @@ def _cases(server, behaviour, base):
 
         def setUp(self):
             self.database = servers.database(self.url)
-            for table in plans.PLANS, tables.HEAD, rounds.ROUNDS:
+            for table in plans.PLANS, journal.HEAD, rounds.ROUNDS:
                 self.database.run(table.metadata.drop_all)
             super().setUp()
 
