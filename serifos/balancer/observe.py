@@ -46,7 +46,6 @@ from serifos.facts.servers import Servers
 from serifos.facts import settings
 from serifos.facts import throttling
 from serifos.files import documents
-from serifos.files import model_files
 from serifos.model.model import Model
 from serifos.plan import eligibility
 from serifos.plan import sentences
@@ -153,7 +152,7 @@ class Observer:
             places, settings.window_s,
             [pool.name for pool in inventory.pools])
         cluster = join.cluster(
-            inventory, observed, model_files.stems(settings.models_dir),
+            inventory, observed, documents.model_stems(settings.models_dir),
             dataclasses.replace(
                 settings.rules, servers=servers,
                 cool_down_s=settings.cool_down_s if cool_down else None,

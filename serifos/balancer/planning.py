@@ -22,7 +22,7 @@ from serifos.facts.hot_by import LATENCY
 from serifos.facts.hot_by import TAILS
 from serifos.facts.inventory import Record
 from serifos.facts import pool_errors
-from serifos.files import model_files
+from serifos.files import documents
 from serifos.model.model import LIGHT
 from serifos.model.model import Model
 from serifos.model import pool_busy
@@ -63,7 +63,7 @@ def models(cluster: Cluster, directory: str | os.PathLike[str],
         lack what pools are compared by
     :param hot_by: what that is
     """
-    found, broken = model_files.readable(
+    found, broken = documents.latency_models(
         directory, {pool.model for pool in cluster.pools if pool.model})
     for stem, why in {**broken, **lacking(found, hot_by)}.items():
         pools = [pool.name for pool in cluster.pools if pool.model == stem]

@@ -39,7 +39,6 @@ from serifos.facts import names
 from serifos.facts import settings
 from serifos.files import atomic
 from serifos.files import documents
-from serifos.files import model_files
 from serifos.files import owners
 from serifos.model.model import Model
 from serifos.report import table
@@ -149,12 +148,12 @@ class Checks(upgradecheck.UpgradeCommands):
 
     @functools.cached_property
     def _used(self) -> dict[str, str]:
-        return findings.models_of(self._inventory, model_files.stems(
+        return findings.models_of(self._inventory, documents.model_stems(
             self.conf.serifos.models_dir))
 
     @functools.cached_property
     def _models(self) -> tuple[dict[str, Model], dict[str, str]]:
-        return model_files.readable(
+        return documents.latency_models(
             self.conf.serifos.models_dir, set(self._used.values()))
 
     def _state(self) -> Iterator[findings.Finding]:

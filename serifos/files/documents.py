@@ -8,6 +8,7 @@ Files are replaced atomically.
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Iterable
 from collections.abc import Mapping
 import contextlib
 import encodings.unicode_escape  # noqa: F401  before root drops its rights
@@ -16,6 +17,7 @@ import hashlib
 from importlib import resources
 import json
 import os
+import pathlib
 from typing import Any
 from typing import TypeVar
 
@@ -29,6 +31,8 @@ from serifos.facts.dataset import DATASET_SCHEMA
 from serifos.facts.dataset import Header
 from serifos.facts.dataset import PAGE_CACHE
 from serifos.facts.dataset import Sample
+from serifos.facts import fields
+from serifos.facts import names
 from serifos.facts import strict_json
 from serifos.files import atomic
 from serifos.files import jsonl
@@ -41,6 +45,10 @@ T = TypeVar('T')
 
 _REMEDY = 'fix the file, or make it again'
 
+BROKEN = (ArithmeticError, LookupError, RecursionError, TypeError,
+          ValueError)
+"""What the reading of a file may raise that a program wrote wrong."""
+
 
 def read_model(path: str | os.PathLike[str]) -> Model:
     """:raises InputError: where the file is missing or not a model"""
@@ -49,6 +57,54 @@ def read_model(path: str | os.PathLike[str]) -> Model:
 
 def write_model(path: str | os.PathLike[str], model: Model) -> None:
     write_json(path, model.to_json())
+
+
+def model_stems(directory: str | os.PathLike[str]) -> frozenset[str]:
+    """The stems of the files there; none where there is no directory."""
+    try:
+        found = os.listdir(directory)
+    except OSError:
+        return frozenset()
+    return frozenset(
+        stem for stem, ending in map(os.path.splitext, found)
+        if ending == '.json' and names.model_fault(stem) is None)
+
+
+def latency_model(directory: str | os.PathLike[str], stem: str) -> Model:
+    """The model of latency with this name.
+
+    :raises InputError: where there is none; the sentence names the file
+    """
+    why = names.model_fault(stem)
+    if why is not None:
+        raise errors.InputError(
+            f'{fields.shown(stem)} cannot be a model of {directory}: its name '
+            f'{why}.')
+    path = pathlib.Path(directory, f'{stem}.json')
+    try:
+        model = read_model(path)
+    except BROKEN as exc:
+        raise errors.FormatError(f'{path} cannot be used: {exc!r}.') from None
+    if not model.predicts.endswith('_us'):
+        raise errors.InputError(
+            f'{path} predicts {model.predicts}, which is not a latency in µs.')
+    return model
+
+
+def latency_models(directory: str | os.PathLike[str], wanted: Iterable[str]
+                   ) -> tuple[dict[str, Model], dict[str, str]]:
+    """The models with these names, and why not the others, each by name.
+
+    A file that cannot be used concerns only the pools that name it: they are
+    pools without a model.
+    """
+    models, broken = {}, {}
+    for stem in sorted(wanted):
+        try:
+            models[stem] = latency_model(directory, stem)
+        except errors.SerifosError as exc:
+            broken[stem] = str(exc)
+    return models, broken
 
 
 def read_cluster(path: str | os.PathLike[str]) -> Cluster:

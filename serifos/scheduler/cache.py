@@ -14,7 +14,7 @@ import pathlib
 
 from serifos import errors
 from serifos.facts import workload
-from serifos.files import model_files
+from serifos.files import documents
 from serifos.model.model import Model
 from serifos.scheduler import cluster_reader
 from serifos.scheduler import snapshot
@@ -113,7 +113,7 @@ class Cache:
             self._view, self._work = done.value, None
         except errors.SerifosError as exc:
             self._fail(str(exc))
-        except (*model_files.BROKEN, OSError) as exc:
+        except (*documents.BROKEN, OSError) as exc:
             self._fail(f'{self._cluster_path} cannot be used: {exc!r}.')
         self._saved = max(0.0, self._saved - (lines - max(0.0, left)))
 
@@ -139,7 +139,7 @@ class Cache:
     def _read_models(self) -> cluster_reader.Steps[
             tuple[Mapping[str, Model], Mapping[str, str]]]:
         before, self._models = self._models, {}
-        for stem in sorted(model_files.stems(self._models_path)):
+        for stem in sorted(documents.model_stems(self._models_path)):
             signature = _signature(self._models_path / f'{stem}.json')
             kept = before.get(stem)
             if kept is None or kept[0] != signature:
@@ -156,7 +156,7 @@ class Cache:
 def _model(directory: pathlib.Path, stem: str) -> Model | str:
     """A model, or why it cannot be read."""
     try:
-        return model_files.read(directory, stem)
+        return documents.latency_model(directory, stem)
     except errors.SerifosError as exc:
         return str(exc)
 

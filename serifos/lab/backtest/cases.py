@@ -19,7 +19,7 @@ from serifos import errors
 from serifos.facts.cluster import Cluster
 from serifos.facts.cluster import Volume
 from serifos.facts import fields
-from serifos.files import model_files
+from serifos.files import documents
 from serifos.lab.backtest import csv_history
 from serifos.lab.backtest import pools
 from serifos.lab.backtest import queues
@@ -82,8 +82,8 @@ def made(asked: Asked, history: csv_history.History) -> list[replay.Case]:
     :raises InputError: where one cannot be
     """
     settings = {text: _settings(text, asked) for text in asked.policies}
-    models, broken = model_files.readable(
-        asked.models_dir, model_files.stems(asked.models_dir))
+    models, broken = documents.latency_models(
+        asked.models_dir, documents.model_stems(asked.models_dir))
     if broken or not models:
         raise errors.InputError(next(iter(broken.values()), (
             f'There is no model in {asked.models_dir}; give a directory '

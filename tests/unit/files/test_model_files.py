@@ -9,7 +9,6 @@ import testtools
 from serifos import errors
 from serifos.facts import names
 from serifos.files import documents
-from serifos.files import model_files
 from tests.unit.balancer import cloud
 from tests.unit import case
 
@@ -27,13 +26,13 @@ class StemTest(testtools.TestCase):
         self.assertIsNone(names.model_fault(stem))
         there = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
         (there / f'{stem}.json').write_text('{}')
-        self.assertEqual({stem}, model_files.stems(there))
+        self.assertEqual({stem}, documents.model_stems(there))
 
     @ddt.data(*FOREIGN)
     def test_what_is_none(self, stem):
         self.assertIsNotNone(names.model_fault(stem))
         error = self.assertRaises(
-            errors.InputError, model_files.read, '/nowhere', stem)
+            errors.InputError, documents.latency_model, '/nowhere', stem)
         self.assertIn('cannot be a model of /nowhere', str(error))
 
 
@@ -52,10 +51,11 @@ class FilesTest(case.DirectoryCase):
         (self.dir / 'bytes.json').write_bytes(b'\xff\xfe')
         (self.dir / '.hidden.json').write_text('{}')
         (self.dir / 'notes.txt').write_text('{}')
-        stems = model_files.stems(self.dir)
+        stems = documents.model_stems(self.dir)
         self.assertEqual({'good', 'torn', 'newer', 'folder', 'fifo',
                           'nowhere', 'bytes'}, stems)
-        models, broken = model_files.readable(self.dir, stems | {'missing'})
+        models, broken = documents.latency_models(
+            self.dir, stems | {'missing'})
         self.assertEqual({'good'}, set(models))
         self.assertEqual({*stems, 'missing'} - {'good'}, set(broken))
         for stem, why in broken.items():
@@ -63,4 +63,4 @@ class FilesTest(case.DirectoryCase):
 
     def test_no_directory_has_no_models(self):
         for there in self.dir / 'none', self.dir / 'good.json', '/x' * 5000:
-            self.assertEqual(frozenset(), model_files.stems(there))
+            self.assertEqual(frozenset(), documents.model_stems(there))
