@@ -25,7 +25,6 @@ from serifos.facts import times
 from serifos.plan import eligibility
 from serifos.plan.limits import Limits
 from serifos.plan.search import filling
-from serifos.telemetry import amounts
 
 LOG = log.getLogger(__name__)
 
@@ -84,7 +83,7 @@ class Recorder:
             begin = end - _SET_BACK_S
         if begin >= end:
             return
-        source = self.source or amounts.Means(observed)
+        source = self.source or activity.Means(observed)
         added = self.store.add(
             source.read(places, begin, end, step_s), until)
         LOG.debug('The history of %d volumes goes until %s%s.', len(places),

@@ -6,7 +6,6 @@ import testtools
 
 from serifos.facts import activity
 from serifos.facts.workload import Workload
-from serifos.telemetry import amounts
 from tests.unit.telemetry import readings
 
 AT = 1_800_000_630
@@ -15,7 +14,7 @@ AT = 1_800_000_630
 class MeansTest(testtools.TestCase):
 
     def read(self, volumes, begin, end, step_s=60):
-        return amounts.Means(activity.Observed(AT, volumes, {}, {}, {})).read(
+        return activity.Means(activity.Observed(AT, volumes, {}, {}, {})).read(
             [readings.place(name) for name in 'ab'], begin, end, step_s)
 
     def test_a_mean_holds_for_each_second_of_its_window(self):
