@@ -22,6 +22,7 @@ from urllib import parse
 from cinderclient import client
 from cinderclient.contrib.noauth import CinderNoAuthPlugin
 from cinderclient import exceptions
+from keystoneauth1.plugin import BaseAuthPlugin
 from keystoneauth1 import session as ks_session
 
 from serifos.cloud import api_errors
@@ -75,6 +76,18 @@ def noauth(endpoint: str, project_id: str, user_id: str = 'admin',
                                 endpoint=endpoint.rstrip('/'))
     return keystone(web.Session(auth=plugin, stopped=stopped,
                                 check=api_views.usable))
+
+
+def session(conf: Any, group: str, auth: BaseAuthPlugin,
+            stopped: Callable[[], bool] | None = None) -> web.Session:
+    """A session by a group of keystoneauth's options.
+
+    :param conf: of oslo.config
+    :param stopped: whether the program is to stop
+    :raises ClientException: where the options cannot be used
+    """
+    return web.Loader().load_from_conf_options(
+        conf, group, auth=auth, stopped=stopped, check=api_views.usable)
 
 
 def keystone(session: ks_session.Session, **adapter: Any) -> Cinder:

@@ -185,6 +185,23 @@ class Cluster:
         """:raises InputError: where there is no such pool"""
         return _found(self._pool_by_name, 'pool', name)
 
+    def evacuable(self, name: str) -> Pool:
+        """A pool that can be emptied.
+
+        :raises InputError: where there is no such pool, it is down, or a
+            stuck migration touches it
+        """
+        found = self.pool(name)
+        if found.state == TOUCHED:
+            raise errors.InputError(
+                f'{name} is {found.state}; end that first, see '
+                'serifos-balancer observe.')
+        if found.state == 'down':
+            raise errors.InputError(
+                f'{name} is down, so nothing can be copied off it; evacuate '
+                'it when its service is up.')
+        return found
+
     def volume(self, volume_id: str) -> Volume:
         """:raises InputError: where there is no such volume"""
         return _found(self._volume_by_id, 'volume', volume_id)

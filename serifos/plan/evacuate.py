@@ -13,9 +13,7 @@ import functools
 
 import numpy as np
 
-from serifos import errors
 from serifos.facts.cluster import Cluster
-from serifos.facts.cluster import TOUCHED
 from serifos.facts.refusals import Code
 from serifos.plan import affinity
 from serifos.plan.limits import Limits
@@ -53,15 +51,7 @@ def of(first: State, pool: str) -> Plan:
         stuck migration touches it
     """
     state, problem = first, first.problem
-    left = problem.cluster.pool(pool)
-    if left.state == TOUCHED:
-        raise errors.InputError(
-            f'{pool} is {left.state}; end that first, see serifos-balancer '
-            'observe.')
-    if left.state == 'down':
-        raise errors.InputError(
-            f'{pool} is down, so nothing can be copied off it; evacuate it '
-            'when its service is up.')
+    left = problem.cluster.evacuable(pool)
     here = [i for i, volume in enumerate(problem.volumes)
             if volume.pool == left.name]
     moves: list[Move] = []

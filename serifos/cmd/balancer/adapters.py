@@ -15,12 +15,12 @@ from keystoneauth1 import exceptions
 from keystoneauth1 import identity
 from keystoneauth1 import loading
 from keystoneauth1 import plugin
+from keystoneauth1.session import Session
 from oslo_config import cfg
 
 from serifos.balancer import outcome
 from serifos.balancer import pace
 from serifos.balancer.settings import BalancerSettings
-from serifos.cloud import api_views
 from serifos.cloud import client
 from serifos.cloud import nova as nova_client
 from serifos.conf import balancer
@@ -43,7 +43,6 @@ from serifos.telemetry import libvirt
 from serifos.telemetry import prometheus
 from serifos.telemetry import ring as ringfile
 from serifos.telemetry import scrape
-from serifos import web
 
 _Stopped = Callable[[], bool] | None
 
@@ -275,7 +274,7 @@ def qemu_us(conf: cfg.ConfigOpts, stopped: _Stopped = None
 
 
 def _asking(conf: cfg.ConfigOpts, stopped: _Stopped,
-            max_bytes: int) -> web.Session:
+            max_bytes: int) -> Session:
     said = conf.telemetry
     return http.session(
         username=said.username if said.auth == 'basic' else None,
@@ -287,16 +286,14 @@ def _asking(conf: cfg.ConfigOpts, stopped: _Stopped,
 
 
 def keystone(conf: cfg.ConfigOpts, stopped: _Stopped = None,
-             group: str = 'cinder') -> web.Session:
+             group: str = 'cinder') -> Session:
     """A session with a token of Keystone, from [cinder] or [nova].
 
     :raises InputError: where that is not enough
     """
     _refuse_unusable_files(conf[group], group)
     try:
-        return web.Loader().load_from_conf_options(
-            conf, group, auth=_login(conf, group), stopped=stopped,
-            check=api_views.usable)
+        return client.session(conf, group, _login(conf, group), stopped)
     except exceptions.ClientException as exc:
         raise errors.InputError(
             f'[{group}] of serifos.conf cannot be used: {exc}') from None
