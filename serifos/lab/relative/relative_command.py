@@ -181,6 +181,7 @@ def _others(paths: Sequence[str],
 
 def _rows(groups: Sequence[relative.Group]
           ) -> Iterator[tuple[Any, ...]]:
+    from serifos.lab.relative import common
     from serifos.lab.relative import relative
     for table, of, its in groups:
         for technique in relative.TECHNIQUES:
