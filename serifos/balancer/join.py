@@ -9,13 +9,13 @@ from collections.abc import Mapping
 import dataclasses
 import math
 
-from serifos.cloud import extra_specs
 from serifos.facts import activity
 from serifos.facts.cluster import Cluster
 from serifos.facts.cluster import Pool
 from serifos.facts.cluster import TOUCHED
 from serifos.facts.cluster import UNSEEN
 from serifos.facts.cluster import Volume
+from serifos.facts import extra_specs
 from serifos.facts.inventory import Inventory
 from serifos.facts.inventory import PoolStats
 from serifos.facts.inventory import Record

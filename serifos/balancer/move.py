@@ -25,8 +25,8 @@ from serifos.balancer import pace
 from serifos.balancer import planning
 from serifos.balancer.recovery import evidence
 from serifos.balancer.requests import Requests
-from serifos.cloud import refused
 from serifos import errors
+from serifos.facts import cinder_errors
 from serifos.facts.inventory import Cloud
 from serifos.facts.inventory import Record
 from serifos.facts.journal import Entry
@@ -129,7 +129,7 @@ class Executor:
                  move.reason)
         try:
             self.requests.migrate(move.volume, move.target)
-        except refused.Refused as exc:
+        except cinder_errors.Refused as exc:
             self.journal.write('refused', volume=move.volume, reason=str(exc))
             return self.closer.close(asked, _refusal(exc))
         except errors.NotLeading:
@@ -283,7 +283,7 @@ class Executor:
             for half in left), record, request.changed)
 
 
-def _refusal(exc: refused.Refused) -> Outcome:
+def _refusal(exc: cinder_errors.Refused) -> Outcome:
     why = str(exc).rstrip('.')
     if exc.for_now:
         return Outcome('busy', why, exc.retry_s)

@@ -12,8 +12,8 @@ from urllib import parse
 from cinderclient import exceptions
 from keystoneauth1 import exceptions as ks_exceptions
 
-from serifos.cloud import refused
 from serifos import errors
+from serifos.facts import cinder_errors
 from serifos import web
 
 _REQUEST_TIMEOUT = 408
@@ -44,17 +44,17 @@ def sentences(api: Any) -> Iterator[None]:
     try:
         yield
     except web.NoToken as exc:
-        raise refused.Refused(
+        raise cinder_errors.Refused(
             f'Cinder cannot be asked, since {exc}; see [cinder] of '
             'serifos.conf.', 401) from None
     except ks_exceptions.CatalogException as exc:
-        raise refused.Refused(
+        raise cinder_errors.Refused(
             f'Keystone\'s catalogue does not tell where Cinder is: '
             f'{said(exc)}; look at region_name, valid_interfaces and the '
             'project in [cinder] of serifos.conf, or set endpoint_override.',
-            refused.MISDIRECTED) from None
+            cinder_errors.MISDIRECTED) from None
     except (exceptions.Unauthorized, ks_exceptions.Unauthorized) as exc:
-        raise refused.Refused(
+        raise cinder_errors.Refused(
             f'Cinder does not accept the token ({said(exc)}); where [cinder] '
             'of serifos.conf gives a token, it has expired: give a password '
             'or an application credential.', exc.http_status) from None
@@ -62,13 +62,13 @@ def sentences(api: Any) -> Iterator[None]:
         raise denied(said(exc)) from None
     except exceptions.ClientException as exc:
         if exc.code == 404 and 'The resource' in str(exc):
-            raise refused.Refused(
+            raise cinder_errors.Refused(
                 f'Cinder refuses: {said(exc)}; look at the URL and the '
                 'project in [cinder] of serifos.conf.',
-                refused.MISDIRECTED) from None
+                cinder_errors.MISDIRECTED) from None
         if 400 <= exc.code < 500 and exc.code != _REQUEST_TIMEOUT:
-            raise refused.Refused(f'Cinder refuses: {said(exc)}.',
-                                  exc.code) from None
+            raise cinder_errors.Refused(
+                f'Cinder refuses: {said(exc)}.', exc.code) from None
         raise errors.CloudError(
             f'Cinder reports an error: {said(exc)}.') from None
     except ks_exceptions.SSLError as exc:
@@ -86,12 +86,12 @@ def sentences(api: Any) -> Iterator[None]:
             ) from exc
 
 
-def denied(why: str) -> refused.Refused:
+def denied(why: str) -> cinder_errors.Refused:
     """The error of an account that lacks a right.
 
     :param why: a clause
     """
-    return refused.Refused(
+    return cinder_errors.Refused(
         f'Cinder denies access ({why}); give the account in [cinder] of '
         'serifos.conf the role admin, or a role that has this right.', 403)
 

@@ -29,8 +29,8 @@ from serifos.cloud import api_errors
 from serifos.cloud import api_views
 from serifos.cloud import pages
 from serifos.cloud import pool_stats
-from serifos.cloud import refused
 from serifos import errors
+from serifos.facts import cinder_errors
 from serifos.facts import fields
 from serifos.facts.inventory import Inventory
 from serifos.facts.inventory import Record
@@ -205,7 +205,7 @@ class Cinder:
 
         To a cluster where the last inventory has one of that name.
 
-        :raises refused.Refused: where Cinder refuses
+        :raises cinder_errors.Refused: where Cinder refuses
         :raises CloudError: where it does not answer, and may have begun
         """
         with api_errors.sentences(self._api):
@@ -216,8 +216,8 @@ class Cinder:
                 body={'os-migrate_volume': {
                     kind: pool, 'force_host_copy': False,
                     'lock_volume': True}})
-            if answer.status_code in refused.FOR_NOW:
-                raise refused.Refused(
+            if answer.status_code in cinder_errors.FOR_NOW:
+                raise cinder_errors.Refused(
                     'Cinder takes no more requests for now (HTTP '
                     f'{answer.status_code}).', answer.status_code,
                     answer.headers.get('Retry-After'))
@@ -240,8 +240,8 @@ class Cinder:
                 metadata: Mapping[str, str | None]) -> None:
         """Sets name and description, and items of metadata.
 
-        :raises refused.Refused: where the account may not, or the volume is
-            locked
+        :raises cinder_errors.Refused: where the account may not, or the
+            volume is locked
         """
         kept = {key: value for key, value in metadata.items()
                 if value is not None}

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 import math
 from typing import Any
 
-from serifos.cloud import extra_specs
+from serifos.facts import extra_specs
 from serifos.facts import fields
 from serifos.facts.inventory import PoolStats
 

@@ -224,7 +224,7 @@ class Cloud(Protocol):
     """The port that Cinder's client and the simulated cloud implement.
 
     Every method raises CloudError where there is no answer, and its subclass
-    ``refused.Refused`` where Cinder refuses.
+    ``cinder_errors.Refused`` where Cinder refuses.
     """
 
     def inventory(self) -> Inventory:

@@ -16,10 +16,10 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
 
-from serifos.cloud import refused
 from serifos import errors
 from serifos.facts import activity
 from serifos.facts.activity import Telemetry
+from serifos.facts import cinder_errors
 from serifos.facts.inventory import Inventory
 from serifos.facts.inventory import PoolStats
 from serifos.facts.inventory import Record
@@ -137,16 +137,18 @@ class Cinder(swaps.Swaps, Telemetry):
             self._later(LATE_S, self._late, volume_id, pool)
             raise errors.CloudError('Cinder does not answer: timed out.')
         if fault == 'denied':
-            raise refused.Refused('Cinder denies access (Policy).', 403)
+            raise cinder_errors.Refused('Cinder denies access (Policy).', 403)
         if fault == 'throttled':
-            raise refused.Refused('Cinder takes no more requests for now.',
-                                  429, str(RETRY_AFTER_S))
+            raise cinder_errors.Refused(
+                'Cinder takes no more requests for now.', 429,
+                str(RETRY_AFTER_S))
         record = self._known(volume_id)
         if not self._serves(pool):
-            raise refused.Refused('Cinder refuses: Invalid host: No '
-                                  f"available service named '{pool}'.")
+            raise cinder_errors.Refused(
+                'Cinder refuses: Invalid host: No available service named '
+                f"'{pool}'.")
         if fault == 'refused' or pool == record.pool or not _free(record):
-            raise refused.Refused(
+            raise cinder_errors.Refused(
                 f'Cinder refuses: Invalid volume: Volume {volume_id} status '
                 'must be available or in-use, must not be migrating, have '
                 'snapshots, be replicated, be part of a group and '
@@ -167,9 +169,9 @@ class Cinder(swaps.Swaps, Telemetry):
         self._answer()
         record = self._known(volume_id)
         if self.faults.get(volume_id) == 'denied':
-            raise refused.Refused('Cinder denies access (Policy).', 403)
+            raise cinder_errors.Refused('Cinder denies access (Policy).', 403)
         if record.status == 'maintenance':
-            raise refused.Refused(
+            raise cinder_errors.Refused(
                 'Cinder refuses: Invalid volume: The volume cannot be '
                 'updated during maintenance.')
         its = {**record.metadata, **metadata}
@@ -180,7 +182,7 @@ class Cinder(swaps.Swaps, Telemetry):
         """A tenant's request, done at once; not of the port."""
         self._answer()
         if self._known(volume_id).status not in ('available', 'in-use'):
-            raise refused.Refused('Cinder refuses: Invalid volume.')
+            raise cinder_errors.Refused('Cinder refuses: Invalid volume.')
         self.change(volume_id, size_gib=size_gib)
 
     def delete(self, volume_id: str) -> None:
@@ -195,7 +197,7 @@ class Cinder(swaps.Swaps, Telemetry):
         self._answer()
         if self._deletable(volume_id):
             if self._known(volume_id).encrypted:
-                raise refused.Refused(
+                raise cinder_errors.Refused(
                     'Cinder refuses: Invalid input received: Unmanaging '
                     'encrypted volumes is not supported.')
             self.change(volume_id, status='unmanaging')
@@ -213,7 +215,7 @@ class Cinder(swaps.Swaps, Telemetry):
             return False
         if (record.status not in _DELETABLE or record.group_id
                 or record.snapshots or eligibility.migrating(record)):
-            raise refused.Refused(
+            raise cinder_errors.Refused(
                 'Cinder refuses: Invalid volume: Volume status must be '
                 'available or error and must not be migrating, attached, '
                 'belong to a group, have snapshots.')
@@ -272,8 +274,9 @@ class Cinder(swaps.Swaps, Telemetry):
         try:
             return self._records[volume_id]
         except KeyError:
-            raise refused.Refused(f'Cinder refuses: Volume {volume_id} '
-                                  'could not be found.') from None
+            raise cinder_errors.Refused(
+                f'Cinder refuses: Volume {volume_id} could not be found.'
+                ) from None
 
     def _serves(self, pool: str) -> bool:
         service = self.services.get(names.backend(pool))

@@ -16,7 +16,7 @@ import functools
 import heapq
 import itertools
 
-from serifos.cloud import extra_specs
+from serifos.facts import extra_specs
 from serifos.facts import inventory
 from serifos.facts import names
 from serifos.facts.servers import Attachment

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from serifos.cloud import refused
+from serifos.facts import cinder_errors
 from serifos.facts.inventory import Record
 from serifos.facts.servers import Attachment
 from tests.fakes import migrations
@@ -43,7 +43,7 @@ class Swaps(migrations.Migrations):
         self._answer()
         was, copy = self._records[volume_id], self._records[copy_id]
         if copy.target_of != volume_id or was.migration_status is None:
-            raise refused.Refused(
+            raise cinder_errors.Refused(
                 'Cinder refuses: Invalid volume: Source volume not '
                 'mid-migration.')
         its = {name: dataclasses.replace(each, volume=volume_id)

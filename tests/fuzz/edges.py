@@ -17,7 +17,6 @@ import requests
 
 from serifos.cloud import api_errors
 from serifos.cloud import client as volumes
-from serifos.cloud import extra_specs
 from serifos.cmd.balancer import adapters as balancer_sources
 from serifos.cmd import cinder_conf
 from serifos.cmd.model import design_options
@@ -26,6 +25,7 @@ from serifos.design import design
 from serifos.design import full
 from serifos import errors
 from serifos.facts import activity
+from serifos.facts import extra_specs
 from serifos.facts import journal
 from serifos.facts import strict_json
 from serifos.files import jsonl

@@ -19,10 +19,10 @@ from typing import NoReturn
 import numpy as np
 
 from serifos.balancer.recovery import evidence
-from serifos.cloud import refused
 from serifos import errors
 from serifos.facts import activity
 from serifos.facts.activity import Telemetry
+from serifos.facts import cinder_errors
 from serifos.facts.history import Series
 from serifos.facts.inventory import Inventory
 from serifos.facts.inventory import PoolStats
@@ -160,7 +160,7 @@ class SimulatedCinder:
                 number in world.copies or number in world.wipes
                 or world.home[number] == target
                 or world.free_gib(target) < world.size_gib[number]):
-            raise refused.Refused(
+            raise cinder_errors.Refused(
                 f'Cinder refuses: volume {volume_id} cannot go to {pool}.')
         world.migrate(number, target)
         self._write(number)

@@ -11,7 +11,7 @@ from hypothesis import strategies
 import testtools
 
 from serifos.balancer import changes
-from serifos.cloud import refused
+from serifos.facts import cinder_errors
 from serifos.facts.inventory import Record
 from serifos.facts import journal
 from tests.unit.balancer.cloud import B
@@ -125,7 +125,7 @@ class CopyTest(test_attached.Case):
     def test_of_a_detached_one_nothing_can_be_changed(self):
         self.cinder.change('u', status='available', attachments=())
         self.after(COPYING_S, 'relabel', {'name': 'new'}, PIN)
-        error = self.assertRaises(refused.Refused, self.moved)
+        error = self.assertRaises(cinder_errors.Refused, self.moved)
         self.assertIn('during maintenance', str(error))
 
     def test_it_counts_as_moved(self):

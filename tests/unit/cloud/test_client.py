@@ -15,8 +15,8 @@ import testtools
 
 from serifos.cloud import client as volumes
 from serifos.cloud import pages
-from serifos.cloud import refused
 from serifos import errors
+from serifos.facts import cinder_errors
 from serifos.facts.inventory import Type
 from serifos import web
 from tests.unit.cloud import test_api_views
@@ -158,7 +158,7 @@ class RightsTest(Case):
     """What Cinder 29 leaves out where a policy does not let us see it."""
 
     def denied(self):
-        error = self.assertRaises(refused.Refused, self.cinder.inventory)
+        error = self.assertRaises(cinder_errors.Refused, self.cinder.inventory)
         self.assertEqual(403, error.status)
         self.assertIn('Cinder denies access (it ', str(error))
         return str(error)
@@ -215,7 +215,7 @@ class VerbTest(Case):
         self.http.register_uri(requests_mock.ANY, requests_mock.ANY,
                                json=NOWHERE, status_code=404)
         for verb in self.cinder.volume, self.cinder.delete:
-            error = self.assertRaises(refused.Refused, verb, 'v')
+            error = self.assertRaises(cinder_errors.Refused, verb, 'v')
             self.assertEqual(
                 'Cinder refuses: The resource could not be found. (HTTP '
                 '404); look at the URL and the project in [cinder] of '
@@ -338,7 +338,7 @@ class VerbTest(Case):
     def test_a_volume_type_without_its_extra_specs(self):
         self.page('/types', 'volume_types', [
             {'id': 'g', 'name': 'gold', 'qos_specs_id': None}])
-        error = self.assertRaises(refused.Refused,
+        error = self.assertRaises(cinder_errors.Refused,
                                   self.cinder.volume_type, 'gold')
         self.assertIn('access_types_extra_specs', str(error))
 
@@ -392,7 +392,7 @@ class ErrorTest(Case):
     def test_a_no_is_told_from_no_answer(self, code, of_the_volume):
         self.http.post(f'{URL}/volumes/v/action', status_code=code,
                        json=REFUSAL)
-        error = self.assertRaises(refused.Refused, self.cinder.migrate,
+        error = self.assertRaises(cinder_errors.Refused, self.cinder.migrate,
                                   'v', 'b@ssd#ssd')
         self.assertIn('must not be migrating', str(error))
         self.assertEqual(of_the_volume, error.of_the_volume)
@@ -406,7 +406,7 @@ class ErrorTest(Case):
     def test_too_many_requests(self, code, headers, seconds):
         self.http.post(f'{URL}/volumes/v/action', status_code=code,
                        headers=headers, text='slow down')
-        error = self.assertRaises(refused.Refused, self.cinder.migrate,
+        error = self.assertRaises(cinder_errors.Refused, self.cinder.migrate,
                                   'v', 'b@ssd#ssd')
         self.assertTrue(error.for_now)
         self.assertEqual(seconds, error.retry_s)
@@ -419,7 +419,8 @@ class ErrorTest(Case):
         self.http.get(f'{URL}/volumes/v', status_code=code, json={
             'forbidden': {'code': code, 'message': 'Policy does not allow it.'
                           }})
-        error = self.assertRaises(refused.Refused, self.cinder.volume, 'v')
+        error = self.assertRaises(
+            cinder_errors.Refused, self.cinder.volume, 'v')
         self.assertIn(words, str(error))
         self.assertEqual(code, error.status)
 
@@ -434,7 +435,7 @@ class ErrorTest(Case):
             KEYSTONE, username='u', password='p', user_domain_id='d')))
         for words in 'Keystone refuses the login', 'catalogue does not tell':
             error = self.assertRaises(
-                refused.Refused, cinder.migrate, 'v', 'b@ssd#ssd')
+                cinder_errors.Refused, cinder.migrate, 'v', 'b@ssd#ssd')
             self.assertIn(words, str(error))
             self.assertFalse(error.of_the_volume)
 
@@ -450,13 +451,13 @@ class ErrorTest(Case):
         cinder = volumes.keystone(web.Session(auth=identity.V3Password(
             KEYSTONE, username='u', password='p', user_domain_id='d')),
             region_name='two')
-        error = self.assertRaises(refused.Refused, cinder.volume, 'v')
+        error = self.assertRaises(cinder_errors.Refused, cinder.volume, 'v')
         self.assertIn('catalogue does not tell where Cinder is', str(error))
 
     def test_a_wrong_url_is_no_matter_of_the_volume(self):
         self.http.post(f'{URL}/volumes/v/action', status_code=404,
                        json=NOWHERE)
-        error = self.assertRaises(refused.Refused, self.cinder.migrate,
+        error = self.assertRaises(cinder_errors.Refused, self.cinder.migrate,
                                   'v', 'b@ssd#ssd')
         self.assertFalse(error.of_the_volume)
 
@@ -473,7 +474,7 @@ class ErrorTest(Case):
         self.http.post(f'{URL}/volumes/v/action', **answer)
         error = self.assertRaises(errors.CloudError, self.cinder.migrate,
                                   'v', 'b@ssd#ssd')
-        self.assertNotIsInstance(error, refused.Refused)
+        self.assertNotIsInstance(error, cinder_errors.Refused)
         self.assertEqual(1, self.http.call_count, 'it asked twice')
 
     @ddt.data({'status_code': 503},
@@ -538,7 +539,7 @@ class ErrorTest(Case):
             b'HTTP/1.1 429 Too Many Requests\r\nRetry-After: 7\r\n'
             b'Content-Length: 0\r\n\r\n')))
         error = self.assertRaises(
-            refused.Refused, volumes.noauth(
+            cinder_errors.Refused, volumes.noauth(
                 f'http://{place}/v3', PROJECT).migrate, 'v', 'b@ssd#ssd')
         self.assertEqual(7, error.retry_s)
 

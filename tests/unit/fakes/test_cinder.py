@@ -4,9 +4,9 @@ import dataclasses
 import ddt
 import testtools
 
-from serifos.cloud import refused
 from serifos import errors
 from serifos.facts import activity
+from serifos.facts import cinder_errors
 from serifos.facts import inventory
 from serifos.facts.workload import Workload
 from tests.fakes import cinder as fake
@@ -116,7 +116,7 @@ class RefusalTest(Case):
         {'migration_status': 'migrating'}, {'migration_status': 'target:x'})
     def test_what_cinder_does_not_begin(self, change):
         self.make(**change)
-        self.assertRaises(refused.Refused, self.cinder.migrate, 'v', B)
+        self.assertRaises(cinder_errors.Refused, self.cinder.migrate, 'v', B)
         self.assertEqual(change.get('migration_status'), self.at(9)[2])
 
     @ddt.data(
@@ -128,18 +128,20 @@ class RefusalTest(Case):
         self.assertEqual('starting', self.at(0)[2])
 
     def test_not_to_where_it_is_nor_where_nobody_serves(self):
-        self.assertRaises(refused.Refused, self.cinder.migrate, 'v', A)
-        self.assertRaises(refused.Refused, self.cinder.migrate, 'w', B)
-        self.assertRaises(refused.Refused, self.cinder.migrate, 'v', 'c@d#e')
+        self.assertRaises(cinder_errors.Refused, self.cinder.migrate, 'v', A)
+        self.assertRaises(cinder_errors.Refused, self.cinder.migrate, 'w', B)
+        self.assertRaises(
+            cinder_errors.Refused, self.cinder.migrate, 'v', 'c@d#e')
         for change in {'up': False}, {'enabled': False}:
             self.make()
             self.cinder.serve(B, **change)
-            self.assertRaises(refused.Refused, self.cinder.migrate, 'v', B)
+            self.assertRaises(
+                cinder_errors.Refused, self.cinder.migrate, 'v', B)
 
     def test_not_twice_at_once(self):
         self.cinder.migrate('v', B)
-        self.assertRaises(refused.Refused, self.cinder.migrate, 'v', A2)
-        self.assertRaises(refused.Refused, self.cinder.delete, 'v')
+        self.assertRaises(cinder_errors.Refused, self.cinder.migrate, 'v', A2)
+        self.assertRaises(cinder_errors.Refused, self.cinder.delete, 'v')
 
 
 @ddt.ddt
@@ -171,7 +173,7 @@ class FaultTest(Case):
             self.assertEqual((A, 'maintenance', 'migrating', [
                 (B, 'available', 'target:v')]), self.at(seconds))
         half, = self.cinder.halves('v')
-        self.assertRaises(refused.Refused, self.cinder.delete, half.id)
+        self.assertRaises(cinder_errors.Refused, self.cinder.delete, half.id)
         self.cinder.reset(half.id, 'error')
         self.cinder.delete(half.id)
         self.cinder.reset('v', 'available')
@@ -193,7 +195,7 @@ class FaultTest(Case):
         self.cinder.faults['v'] = fault
         error = self.assertRaises(errors.CloudError, self.cinder.migrate,
                                   'v', B)
-        self.assertNotIsInstance(error, refused.Refused)
+        self.assertNotIsInstance(error, cinder_errors.Refused)
         self.assertEqual(status, self.at(0)[2])
 
     def test_while_the_api_is_away_migrations_go_on(self):

@@ -4,9 +4,9 @@
 import numpy as np
 import testtools
 
-from serifos.cloud import refused
 from serifos import errors
 from serifos.facts import activity
+from serifos.facts import cinder_errors
 from serifos.lab.backtest import cloud
 from serifos.lab.backtest import queues
 from serifos.lab.backtest.world import World
@@ -130,7 +130,7 @@ class WorldTest(testtools.TestCase):
         half, = made.cinder.halves('v0')
         self.assertEqual(('v0', 'h0@sim#sim', 'deleting'), (
             eligibility.leftover_of(half), half.pool, half.status))
-        self.assertRaises(refused.Refused, made.cinder.migrate, 'v0',
+        self.assertRaises(cinder_errors.Refused, made.cinder.migrate, 'v0',
                           'h0@sim#sim')
         made.world.advance(204.6)
         self.assertEqual(1, len(made.cinder.halves('v0')))
@@ -186,8 +186,8 @@ class WorldTest(testtools.TestCase):
             'v0': 'h0@sim#sim', 'v1': 'h1@sim#sim'})
         for volume, pool in (('v0', 'h1@sim#sim'), ('v0', 'h0@sim#sim'),
                              ('v9', 'h1@sim#sim'), ('v0', 'no@where#pool')):
-            self.assertRaises(refused.Refused, made.cinder.migrate, volume,
-                              pool)
+            self.assertRaises(cinder_errors.Refused, made.cinder.migrate,
+                              volume, pool)
         for verb, *given in (('reset', 'v0'), ('delete', 'v0'),
                              ('complete', 'v0', 'v1'), ('unmanage', 'v0'),
                              ('delete_attachment', 'a')):

@@ -4,7 +4,7 @@ import time
 import ddt
 import testtools
 
-from serifos.cloud import extra_specs
+from serifos.facts import extra_specs
 
 POOL = {'volume_backend_name': 'ssd', 'thin': True, 'max_iops': 5000,
         'drivers': ['a', 'b'], 'nested': {'tier': 'gold'}}
