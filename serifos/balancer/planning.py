@@ -319,11 +319,19 @@ def plan(planner: str, cluster: Cluster, limits: Limits,
         problem = problem or problem_of(cluster, limits, found, slots)
         made = PLANNERS[planner](dataclasses.replace(problem, limits=limits))
     else:
-        made = plugins.load(plugins.PLANNERS, planner)(
+        made = installed(planner)(
             cluster if slots is None else planned(cluster, slots),
             fleet_of(cluster, found, limits.active_floor), limits)
     return made if slots is None else dataclasses.replace(
         made, moves=tuple(_as_measured(move, cluster) for move in made.moves))
+
+
+def installed(planner: str) -> Callable[..., Plan]:
+    """The planner of another package.
+
+    :raises InputError: where it cannot be loaded
+    """
+    return plugins.load(plugins.PLANNERS, planner)
 
 
 def restoring(problem: Problem, limits: Limits) -> Plan:

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """[telemetry]: the source of activity of volumes."""
 
+from typing import Any
+
 from oslo_config import cfg
 
 from serifos import plugins
@@ -95,3 +97,11 @@ OPTS = [
                 help='Whether to trust any certificate. Only for trials: '
                      'passwords and tokens may be sent to a stranger.'),
 ]
+
+
+def installed(source: str) -> Any:
+    """The telemetry source of another package.
+
+    :raises InputError: where it cannot be loaded
+    """
+    return plugins.load(plugins.TELEMETRY, source)

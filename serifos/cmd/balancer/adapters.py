@@ -37,7 +37,6 @@ from serifos.facts import times
 from serifos.files import documents
 from serifos.plan import limits
 from serifos.plan import slots
-from serifos import plugins
 from serifos.telemetry import http
 from serifos.telemetry import libvirt
 from serifos.telemetry import prometheus
@@ -238,7 +237,7 @@ def telemetry(conf: cfg.ConfigOpts,
     """
     said = conf.telemetry
     if said.source not in options.SOURCES:
-        return plugins.load(plugins.TELEMETRY, said.source)(conf, stopped)
+        return options.installed(said.source)(conf, stopped)
     asking = _asking(conf, stopped, http.EXPORTER_BYTES
                      if said.source == 'scrape' else http.MAX_BYTES)
     if said.source == 'prometheus':

@@ -29,7 +29,6 @@ from serifos.lab.backtest import replay
 from serifos.lab.sim import ssd
 from serifos.model.model import Model
 from serifos.plan import capacity
-from serifos import plugins
 
 AS_IT_WOULD_BE = ', what if'
 INTERVAL_S = 3600
@@ -172,7 +171,7 @@ def _settings(policy: str, asked: Asked) -> BalancerSettings:
     """The balancer's settings under a policy, and those for all."""
     name, _, own = policy.partition(':')
     if name not in (replay.CINDER, replay.STAY, *planning.PLANNERS):
-        plugins.load(plugins.PLANNERS, name)
+        planning.installed(name)
     options = conf.load(asked.config_files)
     texts = [*asked.options, *filter(None, own.split(','))]
     given = dict(_option(text, options) for text in texts)
