@@ -63,12 +63,16 @@ def growth(conf: cfg.ConfigOpts) -> Growth | None:
     :raises InputError: where the database's URL is invalid
     """
     horizon_s = conf.balancer.capacity_horizon
-    return growth_in(store(conf).database, horizon_s) if horizon_s else None
+    return _growth(store(conf).database, horizon_s) if horizon_s else None
 
 
-def growth_in(database: connection.Database,
-              horizon_s: float) -> Growth:
-    """What tells how fast pools fill, by what is kept in a database."""
+def growth_in(file: pathlib.Path, horizon_s: float) -> Growth:
+    """The same, by what is kept in a file of SQLite."""
+    return _growth(connection.Database(
+        f'sqlite:///{file}', content=connection.HISTORY), horizon_s)
+
+
+def _growth(database: connection.Database, horizon_s: float) -> Growth:
     kept = database, 2 * horizon_s
     return Growth(Space(*kept), Homes(*kept), horizon_s)
 

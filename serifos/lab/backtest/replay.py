@@ -30,7 +30,6 @@ from serifos.balancer import recorder
 from serifos.balancer.round import Balancer
 from serifos.balancer.settings import BalancerSettings
 from serifos.cmd.balancer import stored_history
-from serifos.database import connection
 from serifos import errors
 from serifos.facts import journal
 from serifos.facts import times
@@ -159,8 +158,7 @@ def _growth(settings: BalancerSettings,
     """What tells how fast pools fill, as the balancer has it."""
     horizon_s = settings.limits.capacity_horizon_s
     return None if horizon_s is None else stored_history.growth_in(
-        connection.Database(f'sqlite:///{directory}/history.sqlite', {},
-                            connection.HISTORY), horizon_s)
+        pathlib.Path(directory, 'history.sqlite'), horizon_s)
 
 
 def quietly(case: Case) -> Score:
