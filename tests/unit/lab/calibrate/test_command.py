@@ -16,9 +16,13 @@ from tests.unit import samples
 @ddt.ddt
 class CalibrateTest(test_model_commands.ModelCase):
 
-    def test_it_writes_a_network_and_prints_figure_11(self):
+    def test_it_writes_a_network_and_prints_and_draws_figure_11(self):
+        page = self.dir / 'page.html'
         code, out, err = command.model(
-            'calibrate', self.dataset, '--out', self.model, '-f', 'json')
+            'calibrate', self.dataset, '--out', self.model, '-f', 'json',
+            '--page', page)
+        self.assertIn(f'The page is {page}', err)
+        self.check_page(page.read_text())
         rows = {row['scenario']: row for row in json.loads(out)}
         self.assertEqual(0, code)
         self.assertEqual(
@@ -78,13 +82,7 @@ class CalibrateTest(test_model_commands.ModelCase):
         self.assertRegex(
             out, r'interpolation +\| 10-fold +\| +40 \| \d+\.\d %')
 
-    def test_the_page_draws_every_run(self):
-        page = self.dir / 'page.html'
-        code, _, err = command.model('calibrate', self.dataset, '--out',
-                                     self.model, '--page', page)
-        self.assertEqual(0, code, err)
-        self.assertIn(f'The page is {page}', err)
-        drawn = page.read_text()
+    def check_page(self, drawn):
         for words in ('extrapolation 3 x volumes, to 10', 'random write',
                       'measured, ms', 'cache random_read',
                       'R² of random_read', 'by mean size of a request, KiB',
