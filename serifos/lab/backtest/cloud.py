@@ -11,7 +11,6 @@ from __future__ import annotations
 import collections
 from collections.abc import Collection
 from collections.abc import Iterable
-from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
 from typing import NoReturn
@@ -165,24 +164,12 @@ class SimulatedCinder:
         world.migrate(number, target)
         self._write(number)
 
-    def complete(self, volume_id: str, copy_id: str) -> NoReturn:
-        raise _never('complete')
+    def _refuse(self, *asked: object) -> NoReturn:
+        """What only recovery asks for; no migration fails here."""
+        raise errors.CloudError('A simulated Cinder only migrates.')
 
-    def reset(self, volume_id: str, status: str | None = None) -> NoReturn:
-        raise _never('reset')
-
-    def delete_attachment(self, attachment_id: str) -> NoReturn:
-        raise _never('delete an attachment')
-
-    def relabel(self, volume_id: str, named: Mapping[str, str],
-                metadata: Mapping[str, str | None]) -> NoReturn:
-        raise _never('relabel')
-
-    def delete(self, volume_id: str) -> NoReturn:
-        raise _never('delete')
-
-    def unmanage(self, volume_id: str) -> NoReturn:
-        raise _never('unmanage')
+    complete = reset = delete_attachment = relabel = delete = unmanage = (
+        _refuse)
 
     def _write(self, number: int) -> None:
         """The record of a volume, as it is now."""
@@ -213,10 +200,6 @@ class SimulatedCinder:
         return dataclasses.replace(
             found, status='deleting', migration_status='deleting',
             description=f'migration src for {volume}')
-
-
-def _never(what: str) -> errors.CloudError:
-    return errors.CloudError(f'A simulated Cinder cannot {what}.')
 
 
 class SimulatedTelemetry(Telemetry):

@@ -74,8 +74,8 @@ def fit(loads: Sequence[Load], y: Floats, nsplits: float = 100,
     :param nsplits: splits of each tree in the forward step, at most
     :param ntrees: trees of the committee
     :param ninstances: nearest runs that correct a prediction
-    :param smoothing: k of :mod:`.choice`
-    :param linear_splits: 1 where splits are by lines, see :mod:`.splits`;
+    :param smoothing: k, chosen by cross-validation unless it is given
+    :param linear_splits: 1 where splits are by lines, see :mod:`.growth`;
         where either is to be chosen, what a single tree needs is that of
         them all
     :param conditions: of the runs, where they vary

@@ -88,7 +88,7 @@ def grown(x: Floats, y: Floats, nsplits: int,
     """The root of the simplified tree, for float[n, inputs] and float[n].
 
     :param nsplits: splits before it is simplified, at most
-    :param linear_splits: whether splits are by lines, see :mod:`.splits`
+    :param linear_splits: whether splits are by lines
     """
     criterion = by_lines if linear_splits else by_deviation
     root = _branch(np.arange(len(y)), x, y, 0.0, criterion)
