@@ -26,10 +26,10 @@ class BacktestTest(case.DirectoryCase):
 
     def test_tables(self):
         code, text, err = self.backtest(
-            '--policy', 'cinder', '--policy', 'bfd:hold=1', '--pools', 2)
+            '--policy', 'cinder', '--policy', 'stay', '--pools', 2)
         self.assertEqual((0, 1), (code, err.count('Took ')), err)
         self.assertNotIn('Migrating', err)
-        for part in ('12 volumes, 2 days', 'worst pool, ms', 'bfd:hold=1',
+        for part in ('12 volumes, 2 days', 'worst pool, ms', 'stay',
                      'day 2'):
             self.assertIn(part, text)
 

@@ -94,12 +94,12 @@ class ReplayTest(case.DirectoryCase):
         self.assertTrue(moving.moves)
         self.assertEqual('relieve:min_gain=1', still.policy)
 
-    @ddt.data(({'max_gib_per_day': 20}, 2), ({'cool_down': 864000,
+    @ddt.data(({'max_gib_per_day': 20}, 1), ({'cool_down': 864000,
                                              'batch': 1}, 3))
     @ddt.unpack
     def test_limits_and_pace_are_the_balancers(self, options, most):
         found, = self.scores(
-            steady(5, 5), 'relieve', options=[
+            steady(5, 5, DAY), 'relieve', options=[
                 f'{name}={value}' for name, value in options.items()])
         self.assertTrue(0 < found.moves <= most, found.moves)
 
