@@ -159,9 +159,7 @@ class Session(session.Session):
 class Loader(loading.session.Session):
     """Makes one of the options that keystoneauth registers."""
 
-    @property
-    def plugin_class(self) -> type[Session]:
-        return Session
+    plugin_class = Session
 
 
 def _mask(record: logging.LogRecord) -> bool:
