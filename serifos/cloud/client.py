@@ -28,7 +28,6 @@ from keystoneauth1 import session as ks_session
 from serifos.cloud import api_errors
 from serifos.cloud import api_views
 from serifos.cloud import pages
-from serifos.cloud import pool_stats
 from serifos import errors
 from serifos.facts import cinder_errors
 from serifos.facts import fields
@@ -121,7 +120,7 @@ class Cinder:
             qos = api_views.qos(self._reads.items('/qos-specs', 'qos_specs'))
             pools, bad_pools = api_views.each('pool', self._reads.page(
                 '/scheduler-stats/get_pools', 'pools', detail=True),
-                pool_stats.pool)
+                api_views.pool)
             services, bad_services = api_views.each(
                 'service', self._reads.page(
                     '/os-services', 'services', binary='cinder-volume'),

@@ -3,7 +3,6 @@ import ddt
 import testtools
 
 from serifos.cloud import api_views
-from serifos.cloud import pool_stats
 from serifos.facts import inventory
 
 # As LVM reports a pool and the scheduler adds to it, Cinder 29.
@@ -36,7 +35,7 @@ VOLUME = {
 
 
 def pool(**others):
-    return pool_stats.pool({'name': 'a@ssd#ssd',
+    return api_views.pool({'name': 'a@ssd#ssd',
                             'capabilities': {**CAPABILITIES, **others}})
 
 
