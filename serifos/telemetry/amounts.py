@@ -24,7 +24,6 @@ import numpy.typing as npt
 
 from serifos.facts import activity
 from serifos.facts import history
-from serifos.telemetry import boots
 from serifos.telemetry import counters
 from serifos.telemetry import window
 
@@ -120,7 +119,7 @@ def _amounts(grid: history.Series, claims: Sequence[_Claim],
     for (before, then), (after, now) in itertools.pairwise(
             (r, _values(r, lv_ids)) for r in readings if r.fault is None):
         seconds = after.at - before.at
-        if (0 < seconds <= longest_s and boots.went_on(before, after)
+        if (0 < seconds <= longest_s and counters.went_on(before, after)
                 and before.at < grid.end and after.at > grid.begin):
             grown = now - then
             known = _plausible(grown, seconds) & [

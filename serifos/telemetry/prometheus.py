@@ -8,7 +8,8 @@ OpenStack's Prometheus behind Keystone, is asked alike.
 Of days it is asked for the counters as they were every five minutes, and for
 the times at which these were scraped: so a rate is that between two scrapes,
 and an exporter or a Prometheus that was silent makes a gap, not a volume
-that is idle and then busier than it was.
+that is idle and then busier than it was. Only ``/api/v1/query`` is asked and
+nothing but a query is sent, which Aetos knows as well.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from __future__ import annotations
 import bisect
 from collections.abc import Callable
 from collections.abc import Collection
+from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -24,7 +26,9 @@ import ipaddress
 import itertools
 import math
 import operator
+import re
 import time
+from typing import Any
 
 from keystoneauth1.session import Session
 import numpy as np
@@ -32,6 +36,7 @@ from oslo_log import log as logging
 
 from serifos import errors
 from serifos.facts import activity
+from serifos.facts import fields
 from serifos.facts.activity import Telemetry
 from serifos.facts.history import Series
 from serifos.facts import times
@@ -39,7 +44,7 @@ from serifos.telemetry import amounts
 from serifos.telemetry import counters
 from serifos.telemetry.counters import Reading
 from serifos.telemetry import exporter
-from serifos.telemetry import promql
+from serifos.telemetry import http
 from serifos.telemetry import window
 
 LOG = logging.getLogger(__name__)
@@ -53,13 +58,136 @@ _FEW = 100
 _MOST_COUNTERS = 20_000
 """That are asked for at once, by slots and volumes; eight samples each."""
 
-Named = Callable[[Collection[str], Sequence[promql.Exporter]],
-                 Mapping[str, Sequence[promql.Exporter]]]
-"""The hosts that are wanted, and exporters → host, or another name, and its
-exporters."""
-
 _INSTANT_S = 0.001
 """How finely Prometheus keeps times."""
+
+_OF_LVS = ('lv_layer', 'lv_name', 'name', 'uuid', 'vg_name')
+"""Labels that tell what a device is."""
+
+_OF_SERIES = frozenset(('__name__', 'device', *_OF_LVS))
+"""Labels that distinguish the series of one exporter."""
+
+Labels = Mapping[str, str]
+Answer = list[tuple[Labels, list[Any]]]
+"""The labels of each series, and its pairs of a time and a value."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Server:
+    """A Prometheus server, or an Aetos in front of it.
+
+    :param url: of its queries
+    :param selector: label matchers of every query
+    """
+
+    session: Session
+    url: str
+    selector: str
+    clock: Callable[[], float]
+
+    def of(self, names: Iterable[str], *matchers: str) -> str:
+        """A query for the series of these names."""
+        return '{%s}' % ','.join(filter(None, (
+            f'__name__=~"{"|".join(names)}"', *matchers, self.selector)))
+
+    def ask(self, query: str) -> Answer:
+        """The series of a query of a range vector.
+
+        :raises CloudError: where there is no answer, or not of Prometheus
+        """
+        doc = fields.Field(http.json(http.ask(
+            self.session, self.url, 'POST', data={'query': query})))
+        try:
+            for warning in doc['warnings'].array_if_any()[:9]:
+                LOG.warning('Prometheus says: %s',
+                            errors.one_line(str(warning)))
+            return _series(doc['data']['result'])
+        except ValueError as exc:
+            raise errors.CloudError(
+                f'{http.shown(self.url)} does not answer as a Prometheus '
+                f'does ({exc}); is the URL right?') from None
+
+
+@dataclasses.dataclass(frozen=True)
+class Exporter:
+    """What an answer says of one exporter.
+
+    :param moments: time → the samples of it
+    :param fault: why they cannot be read
+    """
+
+    labels: Labels
+    moments: Mapping[float, Sequence[exporter.MetricSample]]
+    fault: str | None = None
+
+
+def exporters(answers: Iterable[Answer]) -> list[Exporter]:
+    """The exporters whose series these answers have."""
+    found: dict[frozenset[tuple[str, str]],
+                dict[float, list[exporter.MetricSample]]] = {}
+    strange: dict[frozenset[tuple[str, str]], str] = {}
+    for answer in answers:
+        for labels, pairs in answer:
+            group = frozenset((name, value) for name, value in labels.items()
+                              if name not in _OF_SERIES)
+            moments = found.setdefault(group, {})
+            try:
+                for at, value in _values(pairs):
+                    moments.setdefault(at, []).append(exporter.MetricSample(
+                        labels.get('__name__', ''), labels, value))
+            except ValueError as exc:
+                strange[group] = (
+                    f'what Prometheus sent of it cannot be read: {exc}')
+    return [Exporter(dict(group), moments, strange.get(group))
+            for group, moments in found.items()]
+
+
+def scraped_twice(several: Sequence[Labels]) -> str:
+    """The reason why exporters scraped at once cannot be used; or None.
+
+    :param several: their labels, of which those that differ are told
+    """
+    shared = set.intersection(*(set(labels.items()) for labels in several))
+    apart = sorted('{%s}' % ', '.join(
+        f'{name}="{value}"' for name, value in sorted(
+            labels.items() - shared)) for labels in several)
+    return (f'Prometheus has {len(several)} node_exporters of it at the same '
+            f'time, {" and ".join(apart)}; choose one in [telemetry] '
+            'prometheus_selector, by a label that stays when its pod is '
+            'replaced')
+
+
+def _literal(name: str) -> str:
+    """A name as a regular expression within a string of PromQL."""
+    return re.escape(name).replace('\\', '\\\\').replace('"', '\\"')
+
+
+def _series(result: fields.Field) -> Answer:
+    """The labels and the values of each series.
+
+    :raises ValueError: where the result is not a range vector
+    """
+    return [({name: str(value)
+              for name, value in series['metric'].object().items()},
+             series['values'].array()) for series in result.items()]
+
+
+def _values(pairs: Sequence[Any]) -> Iterator[tuple[float, float]]:
+    """Times and values of samples.
+
+    :raises ValueError: where they are not pairs of a time and a number
+    """
+    for pair in pairs:
+        if not (isinstance(pair, list) and len(pair) == 2
+                and counters.is_time(pair[0]) and isinstance(pair[1], str)):
+            raise ValueError('a sample is not a pair of a time and a number')
+        yield float(pair[0]), float(pair[1])
+
+
+Named = Callable[[Collection[str], Sequence[Exporter]],
+                 Mapping[str, Sequence[Exporter]]]
+"""The hosts that are wanted, and exporters → host, or another name, and its
+exporters."""
 
 
 class Prometheus(Telemetry):
@@ -79,7 +207,7 @@ class Prometheus(Telemetry):
                  hosts: Mapping[str, str] | None = None, selector: str = '',
                  interval_s: float = 15.0,
                  clock: Callable[[], float] = time.time) -> None:
-        self._server = promql.Server(
+        self._server = Server(
             session, f'{url.rstrip("/")}/api/v1/query',
             selector.strip().strip(','), clock)
         self._label = label
@@ -118,16 +246,16 @@ class Prometheus(Telemetry):
                 if labels.get(self._label, '') in its)
         return {host: its for host, its in found.items() if its}
 
-    def _exporters(self, seconds: float) -> list[promql.Exporter]:
+    def _exporters(self, seconds: float) -> list[Exporter]:
         """What the exporters said in the last seconds."""
         ask, of = self._server.ask, self._server.of
         during = f'[{math.ceil(seconds)}s]'
-        return promql.exporters(ask(of(names) + during) for names in (
+        return exporters(ask(of(names) + during) for names in (
             (*exporter.COUNTERS, exporter.INFO),
             (exporter.BOOTED, exporter.CLOCK)))
 
     def _of(self, host: str,
-            known: Sequence[promql.Exporter]) -> list[Reading]:
+            known: Sequence[Exporter]) -> list[Reading]:
         """The readings of a host."""
         its = [known[nth] for nth in self._nths(host, known)]
         fault = self._fault(its)
@@ -137,9 +265,9 @@ class Prometheus(Telemetry):
             [[exporter.reading(at, one.moments[at])
               for at in sorted(one.moments)] for one in its],
             amounts.longest_s(self._interval_s),
-            lambda nths: promql.double([its[nth].labels for nth in nths]))
+            lambda nths: scraped_twice([its[nth].labels for nth in nths]))
 
-    def _fault(self, its: Sequence[promql.Exporter]) -> str | None:
+    def _fault(self, its: Sequence[Exporter]) -> str | None:
         """The reasons why exporters that a host matches are not read."""
         if not its:
             return (f'Prometheus has no node_exporter whose label '
@@ -154,8 +282,8 @@ class Prometheus(Telemetry):
         return next((one.fault for one in its if one.fault), None)
 
     def _named(self, hosts: Collection[str],
-               known: Sequence[promql.Exporter]
-               ) -> dict[str, list[promql.Exporter]]:
+               known: Sequence[Exporter]
+               ) -> dict[str, list[Exporter]]:
         """Host → its exporters, those of hosts that are not wanted too."""
         found = {host: self._nths(host, known) for host in hosts}
         taken = {nth for nths in found.values() for nth in nths}
@@ -165,11 +293,11 @@ class Prometheus(Telemetry):
         return {host: [known[nth] for nth in nths]
                 for host, nths in found.items()}
 
-    def _nths(self, host: str, known: Sequence[promql.Exporter]) -> list[int]:
+    def _nths(self, host: str, known: Sequence[Exporter]) -> list[int]:
         return _matching(self._hosts.get(host), host, [
             one.labels.get(self._label, '') for one in known])
 
-    def _name(self, one: promql.Exporter) -> str:
+    def _name(self, one: Exporter) -> str:
         return _without_port(one.labels.get(self._label, ''))
 
 
@@ -205,7 +333,7 @@ class Past:
     :param interval_s: its scrape_interval
     """
 
-    server: promql.Server
+    server: Server
     interval_s: float
     named: Named
 
@@ -245,7 +373,7 @@ class Past:
 
     def _exporters(self, places: Sequence[activity.MeasuredVolume],
                    since: int, until: int, apart_s: int
-                   ) -> Mapping[str, Sequence[promql.Exporter]]:
+                   ) -> Mapping[str, Sequence[Exporter]]:
         """Host → its exporters at the steps from one time to another.
 
         And one more, since the newest of the last step was taken before.
@@ -254,7 +382,7 @@ class Past:
         # Prometheus 3 leaves out what lies at the beginning itself.
         during = (f'[{seconds + apart_s // 2}s:{apart_s}s] @ '
                   f'{until + apart_s}')
-        known = promql.exporters(
+        known = exporters(
             self.server.ask(query + during) for query in self._queries(
                 () if len(places) > _FEW else places))
         return self.named(window.hosts(places, ()), known)
@@ -269,11 +397,11 @@ class Past:
         if places:
             names = sorted({exporter.PREFIX + name for place in places
                             for name in (place.volume, place.lv_id)})
-            lvs = '|'.join(map(promql.literal, names))
+            lvs = '|'.join(map(_literal, names))
             wanted = of((exporter.INFO,), 'lv_layer=""', f'lv_name=~"{lvs}"')
             yield wanted
             yield (f'({of(exporter.COUNTERS)} and '
-                   f'ignoring({",".join(promql.OF_LVS)}) {wanted})')
+                   f'ignoring({",".join(_OF_LVS)}) {wanted})')
         else:
             yield of((*exporter.COUNTERS, exporter.INFO))
         yield of((exporter.BOOTED, exporter.CLOCK))
@@ -281,15 +409,15 @@ class Past:
                f'{of(exporter.COUNTERS[:1])}))')
 
 
-def _merged(its: Sequence[promql.Exporter],
+def _merged(its: Sequence[Exporter],
             longest_s: float) -> list[counters.Reading]:
     """The readings of a host by its exporters."""
     return merged_readings(
         [list(_readings(one)) for one in its], longest_s,
-        lambda nths: promql.double([its[nth].labels for nth in nths]))
+        lambda nths: scraped_twice([its[nth].labels for nth in nths]))
 
 
-def _readings(one: promql.Exporter) -> Iterator[counters.Reading]:
+def _readings(one: Exporter) -> Iterator[counters.Reading]:
     """The readings of an exporter, each at the time of its scrape.
 
     One that shows none of the volumes that were asked for was there too.

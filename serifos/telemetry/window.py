@@ -18,7 +18,6 @@ import operator
 
 from serifos.facts import activity
 from serifos.facts import names
-from serifos.telemetry import boots
 from serifos.telemetry import counters
 
 STALE_INTERVALS = 3
@@ -77,9 +76,9 @@ def observed(places: Sequence[activity.MeasuredVolume], readings: Readings, *,
             text := _problem(pools[pool], missing) if pool in pools
             else views[key].trouble)},
         started={pool: at for pool, key in view_of.items()
-                 if (at := views[key].start.at) is not None},
+                 if (at := views[key].boot.at) is not None},
         doubts={pool: why for pool, key in view_of.items()
-                if (why := views[key].start.doubt)})
+                if (why := views[key].boot.doubt)})
 
 
 def covered(readings: Sequence[counters.Reading], now: float, window_s: float,
@@ -103,7 +102,7 @@ class _View:
         self.readings = [] if self.trouble else _within(
             good, window_s + interval_s / 2, interval_s / 3)
         self.until = self.readings[-1].at if self.readings else 0.0
-        self.start = boots.start(self.readings)
+        self.boot = counters.boot(self.readings)
 
     def steps(self,
               lv_id: str) -> Iterator[tuple[float, counters.Delta | None]]:
@@ -112,7 +111,7 @@ class _View:
             a, b = before.volumes.get(lv_id), after.volumes.get(lv_id)
             if a and b:
                 yield before.at, counters.between(
-                    before.at, a, after.at, b) if boots.went_on(
+                    before.at, a, after.at, b) if counters.went_on(
                         before, after) else None
 
     def measured(self, lv_id: str,

@@ -36,7 +36,7 @@ VOLUME = {
 
 def pool(**others):
     return api_views.pool({'name': 'a@ssd#ssd',
-                            'capabilities': {**CAPABILITIES, **others}})
+                           'capabilities': {**CAPABILITIES, **others}})
 
 
 @ddt.ddt
