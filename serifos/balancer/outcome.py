@@ -29,21 +29,22 @@ and writes take turns, and the source is wiped within it, too."""
 class Timeouts:
     """Time limits of a migration, and the back-off after a failure.
 
+    :param poll_s: between requests to Cinder
     :param timeout_s: beside the copying
     :param timeout_per_gib_s: for each GiB
+    :param back_off_s: after a first failure; doubled with each in a row
     :param grace_s: within which Cinder changes the record after its 202,
         or a migration may look over that is not
     :param unanswered_s: within which Cinder starts a migration whose answer
         was lost
-    :param back_off_s: after a first failure; doubled with each in a row
     """
 
-    poll_s: float = 5.0
-    timeout_s: float = 600.0
-    timeout_per_gib_s: float = 120.0
+    poll_s: float
+    timeout_s: float
+    timeout_per_gib_s: float
+    back_off_s: float
     grace_s: float = 60.0
     unanswered_s: float = 900.0
-    back_off_s: float = 3600.0
 
     def limit_s(self, size_gib: float) -> float:
         """What the migration of a volume may take."""

@@ -14,15 +14,12 @@ import math
 from serifos.model.model import Model
 from serifos.model.model import P90_OF_MAE
 
-HOT_RATIO = 0.25
-"""A pool is hot this far above the mean, unless ``hot_ratio`` says else."""
+FAIR = 0.25
+"""The error beyond which the error by itself makes a usual pool look slow."""
 
-GOOD = HOT_RATIO / P90_OF_MAE
-"""The error up to which nine predictions of ten are within HOT_RATIO of what
-is measured, were errors normal: 12 %. What is found hot then is hot."""
-
-FAIR = HOT_RATIO
-"""The error beyond which the error by itself makes a usual pool look hot."""
+GOOD = FAIR / P90_OF_MAE
+"""The error up to which nine predictions of ten are within FAIR of what is
+measured, were errors normal: 12 %. A pool that is slower by FAIR is found."""
 
 FEW = 20
 """Runs below which the error itself is not known well."""
@@ -130,17 +127,15 @@ def _reasons(model: Model, grade: Grade, error: float | None,
             'the fit did not see.']
     if grade is Grade.OTHER:
         return tuple(said)
-    hot = percent(HOT_RATIO)
+    far = percent(FAIR)
     said.append({
-        Grade.GOOD: f'A pool counts as hot {hot} above the others: nine '
-        'predictions of ten are closer than that.',
-        Grade.FAIR: f'A pool counts as hot {hot} above the others, and more '
-        'than one prediction of ten is further off than that. It can '
-        'identify a pool that is twice as slow, but not which of two '
-        'similar pools is slower.',
-        Grade.POOR: f'A pool counts as hot {hot} above the others, and the '
-        'usual prediction is further off than that: a pool may look hot, or '
-        'a move may look good, for the error by itself.',
+        Grade.GOOD: f'Nine predictions of ten are closer than {far}: it can '
+        f'identify a pool that is {far} slower than the others.',
+        Grade.FAIR: f'More than one prediction of ten is off by {far} or '
+        'more. It can identify a pool that is twice as slow, but not which '
+        'of two similar pools is slower.',
+        Grade.POOR: f'The usual prediction is off by {far} or more: a pool '
+        'may look hot, or a move may look good, only because of the error.',
         Grade.FEW: f'With fewer than {FEW} runs that error is itself known '
         'badly: other runs may give another one.',
     }[grade])

@@ -64,7 +64,7 @@ class Gnocchi(Telemetry):
     def __init__(self, session: Session, url: str,
                  attachments: Callable[
                      [], Mapping[str, tuple[str, str, float]]], *,
-                 granularity_s: float = 300.0,
+                 granularity_s: float,
                  clock: Callable[[], float] = time.time) -> None:
         self._session = session
         self._url = f'{url.rstrip("/")}/v1'

@@ -203,9 +203,9 @@ class Prometheus(Telemetry):
     """
 
     def __init__(self, session: Session, url: str, *,
-                 label: str = 'instance',
+                 label: str,
                  hosts: Mapping[str, str] | None = None, selector: str = '',
-                 interval_s: float = 15.0,
+                 interval_s: float,
                  clock: Callable[[], float] = time.time) -> None:
         self._server = Server(
             session, f'{url.rstrip("/")}/api/v1/query',

@@ -64,7 +64,7 @@ class Scrape(Telemetry):
     """
 
     def __init__(self, session: Session, endpoints: Mapping[str, str],
-                 ring: Ring, *, interval_s: float = 15.0,
+                 ring: Ring, *, interval_s: float,
                  clock: Callable[[], float] = time.time,
                  sleep: Callable[[float], object] = time.sleep) -> None:
         if not endpoints:

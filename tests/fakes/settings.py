@@ -4,7 +4,7 @@
 import functools
 import pathlib
 
-from serifos.balancer.outcome import Timeouts
+from serifos.balancer import outcome
 from serifos.balancer.pace import Pace
 from serifos.balancer.settings import BalancerSettings
 from serifos.conf import balancer as options
@@ -23,6 +23,13 @@ Limits = functools.partial(
     limits.Limits, hot_by=LATENCY, copying=limits.Copying(10.0, 10.0),
     **_defaults('min_gain', 'active_floor', 'hot_ratio', 'max_fill'))
 """Limits of plans by latency, in which copies are not priced."""
+
+
+Timeouts = functools.partial(
+    outcome.Timeouts, poll_s=_DEFAULTS['poll_interval'],
+    timeout_s=_DEFAULTS['migration_timeout'],
+    timeout_per_gib_s=_DEFAULTS['migration_timeout_per_gib'],
+    back_off_s=_DEFAULTS['back_off'])
 
 
 def balancer(directory='.', models='.', **given):

@@ -19,7 +19,6 @@ import time
 
 from serifos.balancer import daemon
 from serifos.balancer.observe import Observer
-from serifos.balancer import outcome
 from serifos.balancer.round import Balancer
 from serifos.balancer.round import Decision
 from serifos.database import journal
@@ -129,8 +128,8 @@ def _balance(setting: Setting) -> None:
     cloud = manager.cloud()
     given = settings.balancer(
         setting.state_dir, setting.state_dir, auto=True, interval_s=0.1,
-        timeouts=outcome.Timeouts(poll_s=0.1, timeout_s=30.0, grace_s=1.0,
-                                  unanswered_s=3.0))
+        timeouts=settings.Timeouts(poll_s=0.1, timeout_s=30.0, grace_s=1.0,
+                                   unanswered_s=3.0))
 
     def make(pause):
         database = servers.database(setting.connection)

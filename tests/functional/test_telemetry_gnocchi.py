@@ -228,5 +228,6 @@ class GnocchiTest(machine.MachineTest):
         error = self.assertRaises(
             errors.CloudError, gnocchi.Gnocchi(
                 http.session(), self.url,
-                lambda: {'busy': (INSTANCE, 'vdb', 0.0)}).observe, places, 900)
+                lambda: {'busy': (INSTANCE, 'vdb', 0.0)},
+                granularity_s=EVERY_S).observe, places, 900)
         self.assertIn('refuses the login', str(error))

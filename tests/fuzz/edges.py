@@ -72,15 +72,17 @@ def exposition(data: bytes) -> None:
 
 def of_prometheus(data: bytes) -> None:
     """A Prometheus server's reply to a query."""
-    prometheus.Prometheus(_Server(data), 'http://p', clock=lambda: _NOW
-                          ).observe(_PLACES, 600, ['node1@ssd#ssd'])
+    prometheus.Prometheus(
+        _Server(data), 'http://p', label='instance', interval_s=15.0,
+        clock=lambda: _NOW).observe(_PLACES, 600, ['node1@ssd#ssd'])
 
 
 def of_gnocchi(data: bytes) -> None:
     """Gnocchi's replies: to a search, then the measures of metrics."""
     search, _, measures = data.partition(b'\n')
     gnocchi.Gnocchi(_Server(search, measures), 'http://g',
-                    lambda: {'a': ('i-1', '/dev/vdb', 0.0)}, clock=lambda: _NOW
+                    lambda: {'a': ('i-1', '/dev/vdb', 0.0)},
+                    granularity_s=300.0, clock=lambda: _NOW
                     ).observe(_PLACES, 600)
 
 

@@ -9,7 +9,6 @@ import logging
 import fixtures
 
 from serifos.balancer.observe import Observer
-from serifos.balancer import outcome
 from serifos.balancer.requests import no_proof
 from serifos.balancer.round import Balancer
 from serifos.database import connection
@@ -60,8 +59,8 @@ class Case(case.DirectoryCase):
         self.cinder = self.cloud([record('u'), record('v'), record('w', B)])
         self.settings = settings.balancer(
             self.dir, models, auto=True, batch=1, settle_s=0.0,
-            timeouts=outcome.Timeouts(poll_s=1.0, timeout_s=60.0,
-                                      timeout_per_gib_s=60.0, grace_s=20.0))
+            timeouts=settings.Timeouts(poll_s=1.0, timeout_s=60.0,
+                                       timeout_per_gib_s=60.0, grace_s=20.0))
 
     def cloud(self, records, workloads=None, names=(A, B, C), models=(),
               **others):

@@ -3,9 +3,9 @@
 
 import ddt
 
-from serifos.balancer import outcome
 from serifos.facts.servers import NoCompute
 from tests.fakes import nova as fake
+from tests.fakes import settings
 from tests.unit.balancer import cloud
 
 A = cloud.A
@@ -211,7 +211,7 @@ class ActTest(Case):
         self.assertEqual(1, len(self.balancer.carrier.carry_out(moves, 'p')))
 
     def test_the_wait_ends_where_nobody_goes_on_with_the_copy(self):
-        self.set(timeouts=outcome.Timeouts())
+        self.set(timeouts=settings.Timeouts())
         move = self.planned()[0]
         self.cinder.faults[move.volume] = 'nova killed'
         pause, began = self.pause, self.now

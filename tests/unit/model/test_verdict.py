@@ -12,7 +12,6 @@ import testtools
 from serifos.design import stopping
 from serifos.model.model import Model
 from serifos.model import verdict
-from tests.fakes.settings import Limits
 
 MODELS = pathlib.Path(__file__).parents[3] / 'etc/serifos/examples/models'
 
@@ -63,14 +62,13 @@ class VerdictTest(testtools.TestCase):
             ('Predictions are within a factor of 3.14 for 90 % of the runs, '
              'which the fit did not see.',), found.reasons)
 
-    def test_the_bounds_are_those_of_plans_and_builds(self):
-        self.assertEqual(Limits().hot_ratio, verdict.HOT_RATIO)
+    def test_the_bounds_are_those_of_builds(self):
         self.assertEqual(stopping.LEAST, verdict.FEW)
         self.assertEqual(stopping.MOST, verdict.MANY)
 
-    def test_good_is_where_the_interval_is_narrower_than_what_is_hot(self):
+    def test_good_is_where_the_interval_is_narrower_than_fair(self):
         self.assertAlmostEqual(
-            verdict.HOT_RATIO, model(verdict.GOOD).relative_interval[1])
+            verdict.FAIR, model(verdict.GOOD).relative_interval[1])
 
     @given(strategies.floats(0, 10), strategies.floats(0, 10),
            strategies.integers(20, 500))

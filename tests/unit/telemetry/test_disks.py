@@ -73,13 +73,15 @@ class SourcesTest(testtools.TestCase):
             http.session(), {'node1': f'{self.url}/one',
                              'node2': f'{self.url}/two',
                              'node3': f'{self.url}/three'},
-            Ring(self.useFixture(fixtures.TempDir()).path, 900)).disks(
+            Ring(self.useFixture(fixtures.TempDir()).path, 900),
+            interval_s=15.0).disks(
                 {'node1', 'node2', 'node3', 'node4'})
         self.assertEqual({'node1': (DISK,)}, found)
 
     def test_by_prometheus(self):
         found = prometheus.Prometheus(
-            http.session(), self.url, selector='job="node"').disks(
+            http.session(), self.url, label='instance', interval_s=15.0,
+            selector='job="node"').disks(
                 {'node1', 'node3'})
         self.assertEqual({'node1': (DISK,)}, found)
         self.assertTrue(self.query.startswith(

@@ -68,7 +68,7 @@ class GnocchiTest(testtools.TestCase):
             http.session(), self.url,
             lambda: {volume: (f'i-{nth}', '/dev/vdb', 0.0)
                      for nth, volume in enumerate(volumes, 1)},
-            clock=lambda: next(self.now)).observe(
+            granularity_s=300.0, clock=lambda: next(self.now)).observe(
                 [readings.place(volume) for volume in volumes], window_s)
 
     def test_a_volume(self):

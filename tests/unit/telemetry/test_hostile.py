@@ -94,7 +94,7 @@ class ScrapeTest(Case):
                 'a': counters.Counters(2 - ago / 15, 0, 0, 0, busy_s, 0),
                 'b': readings.steady(1000 - ago)})})
         seen = scrape.Scrape(http.session(), {'node1': 'http://h/'},
-                             self.ring).observe(
+                             self.ring, interval_s=15.0).observe(
             [readings.place('a'), readings.place('b')], 60)
         self.assertEqual({'b'}, {*seen.volumes})
         self.assertIn('implausible latency_us', seen.missing['a'])
@@ -256,9 +256,10 @@ class PrometheusTest(testtools.TestCase):
 
     def observed(self, doc):
         return prometheus.Prometheus(
-            Answers(doc), 'http://x', clock=lambda: test_prometheus.NOW
-        ).observe([readings.place('a'), readings.place('b', 'node2', 'a')],
-                  600)
+            Answers(doc), 'http://x', label='instance', interval_s=15.0,
+            clock=lambda: test_prometheus.NOW).observe(
+                [readings.place('a'), readings.place('b', 'node2', 'a')],
+                600)
 
     def answer(self, *more):
         return {'data': {'result': [
@@ -294,7 +295,8 @@ class PrometheusTest(testtools.TestCase):
             error = self.assertRaises(
                 errors.CloudError, prometheus.Prometheus(
                     http.session(timeout_s=0.3, max_bytes=2 ** 18),
-                    f'http://{place}').observe, [readings.place('a')], 600)
+                    f'http://{place}', label='instance', interval_s=15.0
+                ).observe, [readings.place('a')], 600)
         self.assertRegex(str(error), 'within 0.3 s|longer than 0.25 MiB')
 
     @hypothesis.settings(deadline=None, max_examples=40)
@@ -311,7 +313,8 @@ class PrometheusTest(testtools.TestCase):
         try:
             gnocchi.Gnocchi(
                 Answers(doc), 'http://x',
-                lambda: {'a': ('i-1', '/dev/vdb', 0.0)}).observe(
+                lambda: {'a': ('i-1', '/dev/vdb', 0.0)},
+                granularity_s=300.0).observe(
                     [readings.place('a')], 600)
         except errors.CloudError:
             pass

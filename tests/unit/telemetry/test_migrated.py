@@ -72,7 +72,7 @@ class MigratedTest(case.DirectoryCase):
                     ('node1', 'v'), ('node2', 't'))})
         self.assert_attributed(scrape.Scrape(
             http.session(), {'node1': 'http://x', 'node2': 'http://y'}, kept,
-            clock=lambda: NOW), stage)
+            interval_s=15.0, clock=lambda: NOW), stage)
 
     @ddt.data(*STAGES)
     def test_by_prometheus(self, stage):
@@ -96,7 +96,8 @@ class MigratedTest(case.DirectoryCase):
                         **series['metric'], 'lv_name': f'volume-{lv}'}}
         url = self.enterContext(readings.serving(answer))
         self.assert_attributed(prometheus.Prometheus(
-            http.session(), url, clock=lambda: NOW), stage)
+            http.session(), url, label='instance', interval_s=15.0,
+            clock=lambda: NOW), stage)
 
     @ddt.data(*STAGES)
     def test_by_gnocchi(self, stage):
@@ -120,7 +121,8 @@ class MigratedTest(case.DirectoryCase):
         source = gnocchi.Gnocchi(
             http.session(), self.enterContext(readings.serving(answer)),
             lambda: {record.id: ('s', '/dev/vdb', 0.0) for record in records
-                     if record.attachments}, clock=lambda: NOW)
+                     if record.attachments}, granularity_s=300.0,
+            clock=lambda: NOW)
         moved = {'v': NOW - 100} if stage == 'after' else {}
         seen = source.observe(join.places(inventory(stage), moved), 600)
         if stage == 'transient':

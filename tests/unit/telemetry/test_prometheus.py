@@ -59,7 +59,8 @@ class PrometheusTest(testtools.TestCase):
     def observed(self, host='node1', session=None, **others):
         return prometheus.Prometheus(
             session or http.session(), self.url, clock=lambda: NOW,
-            **others).observe([readings.place('a', host)], 600)
+            **{'label': 'instance', 'interval_s': 15.0, **others}
+            ).observe([readings.place('a', host)], 600)
 
     def test_the_samples_of_a_range_are_asked_for(self):
         seen = self.observed(selector=' job="node", ')

@@ -40,7 +40,8 @@ class PastTest(testtools.TestCase):
         self.server = fake.Prometheus(*exporters)
         url = self.enterContext(readings.serving(self.server.answer))
         return prometheus.Prometheus(
-            http.session(), url, interval_s=15, **others)
+            http.session(), url, interval_s=15,
+            **{'label': 'instance', **others})
 
     def read(self, *exporters, places=None, begin=BEGIN, end=BEGIN + HOUR,
              step_s=300, **others):

@@ -150,7 +150,8 @@ class ScrapeTest(testtools.TestCase):
             session or http.session(),
             {f'node{nth}': self.url + path
              for nth, path in enumerate(paths, 1)},
-            self.ring, clock=self.clock, sleep=self.clock.sleep, **others)
+            self.ring, clock=self.clock, sleep=self.clock.sleep,
+            **{'interval_s': 15.0, **others})
 
     def run_for(self, source, count, *volumes):
         for _ in range(count):
@@ -209,7 +210,7 @@ class ScrapeTest(testtools.TestCase):
     def test_nobody_listens(self):
         source = scrape.Scrape(
             http.session(), {'node1': 'http://u:secret@127.0.0.1:1/metrics'},
-            self.ring, clock=self.clock)
+            self.ring, interval_s=15.0, clock=self.clock)
         why = source.scrape()['node1']
         self.assertIn('http://127.0.0.1:1/metrics does not answer: ', why)
         self.assertIn('Connection refused', why)
