@@ -16,7 +16,6 @@ from collections.abc import Sequence
 from prometheus_client import core
 from prometheus_client import registry
 
-from serifos.database import rounds
 from serifos.facts import journal
 from serifos.facts import times
 from serifos.model.model import Model
@@ -152,10 +151,12 @@ def of_journal(entries: Sequence[journal.Entry],
         value=float(journal.paused(entries)))
 
 
-def of_rounds(counted: Sequence[rounds.Counted],
+def of_rounds(counted: Sequence[tuple[str, str, int, float]],
               leader: str | None) -> Iterator[Metric]:
     """The rounds of each balancer, and which of them leads.
 
+    :param counted: a host, a result, the number of its rounds with that, and
+        when the last of them ended, seconds of the epoch
     :param leader: the host of the balancer that leads, None where none does
     """
     number = core.CounterMetricFamily(
@@ -164,15 +165,15 @@ def of_rounds(counted: Sequence[rounds.Counted],
     last = core.GaugeMetricFamily(
         'serifos_round_timestamp_seconds', 'When its last round of that '
         'result ended.', labels=['host', 'result'])
-    for each in counted:
-        number.add_metric([each.host, each.result], each.number)
-        last.add_metric([each.host, each.result], each.last_at)
+    for host, result, rounds, last_at in counted:
+        number.add_metric([host, result], rounds)
+        last.add_metric([host, result], last_at)
     yield number
     yield last
     leads = core.GaugeMetricFamily(
         'serifos_leader', '1 of the balancer that leads, or was killed while '
         'it led, 0 of others.', labels=['host'])
-    for host in sorted({each.host for each in counted} | (
+    for host in sorted({host for host, *_ in counted} | (
             {leader} if leader else set())):
         leads.add_metric([host], float(host == leader))
     yield leads

@@ -12,10 +12,10 @@ import dataclasses
 
 from oslo_log import log
 
-from serifos.database.history_store import Store
 from serifos import errors
 from serifos.facts import activity
 from serifos.facts.activity import History
+from serifos.facts.activity import KeptHistory
 from serifos.facts.cluster import Cluster
 from serifos.facts.inventory import Inventory
 from serifos.facts import journal
@@ -44,7 +44,7 @@ class Recorder:
     :param most_s: that are written at once
     """
 
-    store: Store
+    store: KeptHistory
     source: History | None = None
     behind_s: float = 0.0
     most_s: int = 1800
@@ -52,7 +52,7 @@ class Recorder:
     @property
     def is_ours(self) -> bool:
         """Whether no other host reaches what is written."""
-        return self.store.database.file is not None
+        return self.store.is_local
 
     def record(self, inventory: Inventory,
                places: Sequence[activity.MeasuredVolume],
@@ -70,7 +70,7 @@ class Recorder:
 
     def _record(self, places: Sequence[activity.MeasuredVolume],
                 observed: activity.Observed) -> None:
-        step_s = self.store.tiers[0].step_s
+        step_s = self.store.step_s
         end = int((observed.at - self.behind_s) // step_s) * step_s
         if end <= 0:
             return

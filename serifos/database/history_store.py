@@ -203,7 +203,7 @@ TIERS = (Tier(60, 6 * _HOUR), Tier(300, 8 * _DAY),
 
 @dataclasses.dataclass(frozen=True)
 class Store:
-    """The port :class:`.facts.activity.History` over a database.
+    """The port :class:`.facts.activity.KeptHistory` over a database.
 
     :param tiers: the shortest slots first, each length a multiple of the one
         before
@@ -212,24 +212,25 @@ class Store:
     database: Database
     tiers: Sequence[Tier] = TIERS
 
-    def until(self) -> int:
-        """Until when the history is written, seconds of the epoch; 0 if new.
+    @property
+    def step_s(self) -> int:
+        """As :attr:`.facts.activity.KeptHistory.step_s`."""
+        return self.tiers[0].step_s
 
-        :raises SerifosError: where it cannot be read
-        """
+    @property
+    def is_local(self) -> bool:
+        """As :attr:`.facts.activity.KeptHistory.is_local`."""
+        return self.database.file is not None
+
+    def until(self) -> int:
+        """As :meth:`.facts.activity.KeptHistory.until`."""
         if not self._is_there():
             return 0
         return self.database.run(lambda connection: connection.scalar(
             sqlalchemy.select(HEAD.c.until)))
 
     def add(self, series: Series, after: int) -> bool:
-        """Adds what all volumes did since; those not in it are gone.
-
-        :param series: of slots as short as the shortest that are kept
-        :param after: what :meth:`until` said
-        :returns: whether it was added, and not by another process just now
-        :raises SerifosError: where it cannot be written
-        """
+        """As :meth:`.facts.activity.KeptHistory.add`."""
         def work(connection: sqlalchemy.Connection) -> bool:
             ours = sqlalchemy.update(HEAD).where(
                 HEAD.c.until == after).values(until=series.end)
@@ -248,7 +249,7 @@ class Store:
         if tier is None or step_s <= 0:
             raise errors.InputError(
                 f'The history has no slots of {step_s} s; give a multiple '
-                f'of {self.tiers[0].step_s} s.')
+                f'of {self.step_s} s.')
         found = Series.empty([place.volume for place in places], begin,
                              end, step_s)
         if places and self._is_there():

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 import dataclasses
 import math
+from typing import NamedTuple
 
 from oslo_db import exception
 import sqlalchemy
@@ -28,8 +29,7 @@ KEEP_S = 30 * 86400
 """After which a host that makes no rounds is forgotten."""
 
 
-@dataclasses.dataclass(frozen=True)
-class Counted:
+class Counted(NamedTuple):
     """Rounds of one host with one result.
 
     :param last_at: when the last of them ended, seconds of the epoch

@@ -117,6 +117,36 @@ class History(Protocol):
         """
 
 
+class KeptHistory(History, Protocol):
+    """The port of the history that serifos keeps itself.
+
+    It knows volumes by their ids, wherever they are.
+    """
+
+    @property
+    def step_s(self) -> int:
+        """Length of the shortest slots, s."""
+
+    @property
+    def is_local(self) -> bool:
+        """Whether no other host reaches it."""
+
+    def until(self) -> int:
+        """Until when it is written, seconds of the epoch; 0 if new.
+
+        :raises SerifosError: where it cannot be read
+        """
+
+    def add(self, series: Series, after: int) -> bool:
+        """Adds what all volumes did since; those not in it are gone.
+
+        :param series: in the shortest slots
+        :param after: what :meth:`until` returned
+        :returns: whether it was added, and not by another process just now
+        :raises SerifosError: where it cannot be written
+        """
+
+
 class Readings(History, Protocol):
     """What a source has to read itself, every interval."""
 
@@ -141,7 +171,8 @@ class Telemetry(Protocol):
 
     A source inherits from it, and sets what it has besides ``observe``.
 
-    :ivar readings: of a source that has to take them itself, else None
+    :ivar readings: of a source that has to take them itself, else None;
+        InputError where it cannot
     :ivar history: of a source that keeps days itself; with None serifos
         keeps them
     :ivar settled_s: after which a slot of those days no longer changes

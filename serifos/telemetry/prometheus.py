@@ -36,8 +36,8 @@ from oslo_log import log as logging
 
 from serifos import errors
 from serifos.facts import activity
-from serifos.facts import fields
 from serifos.facts.activity import Telemetry
+from serifos.facts import fields
 from serifos.facts.history import Series
 from serifos.facts import times
 from serifos.telemetry import amounts

@@ -67,10 +67,6 @@ class Scrape(Telemetry):
                  ring: Ring, *, interval_s: float,
                  clock: Callable[[], float] = time.time,
                  sleep: Callable[[float], object] = time.sleep) -> None:
-        if not endpoints:
-            raise errors.InputError(
-                'No node_exporter is known; name them in [telemetry] '
-                'endpoints, as in node1:http://node1:9100/metrics.')
         self._session = session
         self._endpoints = dict(endpoints)
         self._ring = ring
@@ -83,8 +79,18 @@ class Scrape(Telemetry):
 
     @property
     def readings(self) -> Scrape:
-        """Nobody else takes them."""
+        """Nobody else takes them.
+
+        :raises InputError: where no exporter is known
+        """
+        self._refuse_none()
         return self
+
+    def _refuse_none(self) -> None:
+        if not self._endpoints:
+            raise errors.InputError(
+                'No node_exporter is known; name them in [telemetry] '
+                'endpoints, as in node1:http://node1:9100/metrics.')
 
     def scrape(self) -> dict[str, str]:
         """Takes one reading of every host: host → its fault.
@@ -158,7 +164,11 @@ class Scrape(Telemetry):
 
     def disks(self, hosts: Collection[str]
               ) -> dict[str, tuple[activity.Disk, ...]]:
-        """Host → its disks, of those whose exporter tells them."""
+        """Host → its disks, of those whose exporter tells them.
+
+        :raises InputError: where no exporter is known
+        """
+        self._refuse_none()
         found = self._disks.ask(
             {host: functools.partial(self._disks_of, url)
              for host, url in self._endpoints.items() if host in hosts},

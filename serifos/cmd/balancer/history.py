@@ -21,7 +21,6 @@ from serifos.cmd.balancer import adapters
 from serifos.cmd.balancer import stored_history
 from serifos.cmd.balancer import verb
 from serifos.cmd import output
-from serifos.database import history_store
 from serifos import errors
 from serifos.facts import activity
 from serifos.facts import fields
@@ -107,20 +106,24 @@ class History(verb.Verb):
             raise errors.InputError(
                 '--volume is of migrations; give it, or a VOLUME whose '
                 'activity is shown.')
-        past = self.past()
+        past = stored_history.Past.of(self.app.conf)
         found = self._activity(past, parsed_args)
         output.show(parsed_args, _documents(found),
                     lambda: f'{_told(found, past)}\n')
 
-    def _activity(self, past: activity.History,
+    def _activity(self, past: stored_history.Past,
                   parsed_args: argparse.Namespace) -> history.Series:
         days = 1.0 if parsed_args.days is None else parsed_args.days
         step_s = parsed_args.step
         if step_s is None:
             step_s = 3600 if days >= 1 else 300
         end = _end(parsed_args.until)
-        return past.read([self._place(parsed_args.what, past)],
-                         end - _seconds(days, step_s), end, step_s)
+        places = past.places(self.app.conf, {parsed_args.what: ''})
+        if not places:
+            raise errors.InputError(
+                f'Cinder has no volume {parsed_args.what}.')
+        return past.history.read(
+            places, end - _seconds(days, step_s), end, step_s)
 
     def _write(self, parsed_args: argparse.Namespace) -> None:
         """Writes what all volumes did."""
@@ -132,7 +135,7 @@ class History(verb.Verb):
         days = 7.0 if parsed_args.days is None else parsed_args.days
         step_s = 300 if parsed_args.step is None else parsed_args.step
         seconds = _seconds(days, step_s)
-        past = self.past()
+        past = stored_history.Past.of(self.app.conf).history
         inventory = adapters.cinder(self.app.conf).inventory()
         print(_write(
             parsed_args.out, past, inventory, journal.last_moves(
@@ -157,25 +160,6 @@ class History(verb.Verb):
             'records measured and predicted latencies of pools.\n',
             names=_POOL_COLUMNS)
 
-    def past(self) -> activity.History:
-        """Where the past is read.
-
-        :raises InputError: where the configuration cannot be used
-        """
-        return stored_history.read(self.app.conf)
-
-    def _place(self, volume: str,
-               past: activity.History) -> activity.MeasuredVolume:
-        """Where a volume is, as far as the source has to know that."""
-        if isinstance(past, history_store.Store):
-            return activity.MeasuredVolume(volume, volume, '')
-        inventory = adapters.cinder(self.app.conf).inventory()
-        found = [place for place in join.places(inventory, journal.last_moves(
-            self.journal().entries())) if place.volume == volume]
-        if not found:
-            raise errors.InputError(f'Cinder has no volume {volume}.')
-        return found[0]
-
     def _show_migrations(self, parsed_args: argparse.Namespace) -> None:
         if parsed_args.last < 1:
             raise errors.InputError(
@@ -189,11 +173,11 @@ class History(verb.Verb):
                     names=journal.Entry.names())
 
 
-def _told(found: history.Series, past: activity.History) -> str:
+def _told(found: history.Series, past: stored_history.Past) -> str:
     if found.seconds.any():
         return _activities(found)
-    if isinstance(past, history_store.Store) and not past.until():
-        return (f'Nothing is kept yet in {past.database.name}; '
+    if past.kept is not None and not past.kept.until():
+        return (f'Nothing is kept yet in {past.kept.database.name}; '
                 'serifos-balancer run records what volumes do.')
     return f'Nothing is known of volume {found.volumes[0]} in that time.'
 

@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Mapping
+import dataclasses
 import pathlib
 import time
 
@@ -118,21 +120,44 @@ def recorder(conf: cfg.ConfigOpts,
     return None if source.history is not None else Recorder(store(conf))
 
 
-def history(conf: cfg.ConfigOpts, source: Telemetry) -> History:
-    """Where the past is read: from the source, else from the database.
+@dataclasses.dataclass(frozen=True)
+class Past:
+    """The past of volumes, as the configuration has it.
 
-    :raises InputError: where the database's URL is invalid
+    :param history: of the source, else what serifos keeps
+    :param kept: the same where serifos keeps it, else None
     """
-    return store(conf) if source.history is None else source.history
 
+    history: History
+    kept: Store | None
 
-def read(conf: cfg.ConfigOpts) -> History:
-    """The same for who only reads; no exporter has to be known.
+    @classmethod
+    def of(cls, conf: cfg.ConfigOpts,
+           source: Telemetry | None = None) -> Past:
+        """By the source, else by the database.
 
-    :raises InputError: where the configuration cannot be used
-    """
-    return store(conf) if conf.telemetry.source == 'scrape' else history(
-        conf, adapters.telemetry(conf))
+        :param source: None for that of [telemetry]
+        :raises InputError: where the configuration cannot be used
+        """
+        source = source or adapters.telemetry(conf)
+        kept = store(conf) if source.history is None else None
+        return cls(source.history or kept, kept)
+
+    def places(self, conf: cfg.ConfigOpts, homes: Mapping[str, str]
+               ) -> list[activity.MeasuredVolume]:
+        """Where volumes are, as far as the source has to know that.
+
+        :param homes: volume → its pool, or an empty name
+        :raises SerifosError: where Cinder or the journal cannot be asked
+        """
+        if self.kept is not None:
+            return [activity.MeasuredVolume(volume, volume, pool)
+                    for volume, pool in homes.items()]
+        moved = last_moves(journal.Journal(
+            adapters.database(conf), time.time).entries())
+        return [place for place in join.places(
+            adapters.cinder(conf).inventory(), moved)
+            if place.volume in homes]
 
 
 def slots(conf: cfg.ConfigOpts, cluster: Cluster,
@@ -149,30 +174,19 @@ def slots(conf: cfg.ConfigOpts, cluster: Cluster,
         return None
     try:
         with owners.as_owner(settings.state_dir):
-            kept = read(conf)
-            return decide.slots(kept, _places(conf, kept, cluster),
-                                _observed_at(cluster), settings)
+            past = Past.of(conf)
+            places = past.places(conf, {
+                volume.id: volume.pool for volume in cluster.volumes})
+            return decide.slots(past.history, places, _observed_at(cluster),
+                                settings)
     except errors.SerifosError as exc:
         say(f'The days before are left out: {exc}')
         return None
 
 
-def _places(conf: cfg.ConfigOpts, kept: History,
-            cluster: Cluster) -> list[activity.MeasuredVolume]:
-    """Where the volumes are, as far as the source has to know that."""
-    if isinstance(kept, Store):
-        return [activity.MeasuredVolume(volume.id, volume.id, volume.pool)
-                for volume in cluster.volumes]
-    moved = last_moves(journal.Journal(
-        adapters.database(conf), time.time).entries())
-    wanted = {volume.id for volume in cluster.volumes}
-    return [place for place in join.places(
-        adapters.cinder(conf).inventory(), moved) if place.volume in wanted]
-
-
-def remembered(source: Telemetry, kept: History | None,
+def remembered(source: Telemetry, history: History | None,
                memory: Memory) -> History | None:
     """The same for round after round, where reading it takes long."""
-    if kept is None or source.history is None:
-        return kept
-    return Remembered(kept, memory, time.time, source.settled_s)
+    if history is None or source.history is None:
+        return history
+    return Remembered(history, memory, time.time, source.settled_s)

@@ -194,7 +194,7 @@ def balancer_of(conf: cfg.ConfigOpts,
         stored_history.growth(conf), stored_history.achieved(conf))
     return Balancer.of(
         observer, adapters.plans(conf), pause,
-        history=(stored_history.history(conf, source)
+        history=(stored_history.Past.of(conf, source).history
                  if wanted.history_s else None))
 
 

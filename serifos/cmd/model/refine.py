@@ -109,7 +109,7 @@ class Refine(app.Fails, show.ShowOne):
                 f'The cluster has no pool with volumes that names the model '
                 f'{stem}; the name of the file is that of the model.')
         now = time.time()
-        past = stored_history.history(conf, adapters.telemetry(conf))
+        past = stored_history.Past.of(conf).history
         home = {volume.id: volume.pool for volume in cluster.volumes}
         series = past.read(
             [activity.MeasuredVolume(volume, volume, home[volume])

@@ -242,8 +242,10 @@ class ScrapeTest(testtools.TestCase):
         self.assertIn('No reading has been taken of late', str(error))
 
     def test_no_endpoints_at_all_is_an_error(self):
-        self.assertIn('[telemetry] endpoints', str(self.assertRaises(
-            errors.InputError, self.scrape)))
+        source = self.scrape()
+        for asked in lambda: source.readings, lambda: source.disks({'node1'}):
+            self.assertIn('[telemetry] endpoints', str(self.assertRaises(
+                errors.InputError, asked)))
 
     def test_a_password_is_given_where_one_is_wanted(self):
         asked = []
