@@ -1,17 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The leader among several balancers: a tooz lock and a fencing token.
+"""The leader among balancers: tooz lock, fencing token, its requests.
 
 A lock, since half of tooz's drivers lack leader election. A driver reports
 the lock from its own memory: MariaDB releases it with a connection that it
 closes, etcd with a lease that a stopped process did not renew, and the
 driver does not notice. So whoever gets the lock also increments the fencing
 token of the journal, and before every request to Cinder both are checked
-with their servers: the lock is taken, and the token is still the same.
+with their servers: the lock is taken, and the token is still the same. All
+requests by which the balancer changes something in Cinder are in
+:class:`Requests`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from collections.abc import Mapping
 import contextlib
+import dataclasses
 import os
 import pathlib
 import socket
@@ -24,6 +29,7 @@ from tooz import coordination
 from tooz import locking
 
 from serifos import errors
+from serifos.facts.inventory import Cloud
 from serifos.facts.journal import Journal
 from serifos.files import owners
 
@@ -251,3 +257,55 @@ class Lead:
         return errors.CloudError(
             f'Cannot acquire the balancer lock from {self._url}: '
             f'{text or type(exc).__name__}; look at [balancer] lock_url.')
+
+
+def no_proof() -> None:
+    """Proves nothing, for where there is no other balancer."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Requests:
+    """Requests that change something in one cloud.
+
+    Each raises what ``prove`` raises, before it is sent; CloudError where
+    Cinder does not answer and ``errors.Refused`` where it refuses.
+
+    :param prove: raises NotLeading where this balancer is not the leader
+    """
+
+    cinder: Cloud
+    prove: Callable[[], None] = no_proof
+
+    def migrate(self, volume: str, pool: str) -> None:
+        self.prove()
+        self.cinder.migrate(volume, pool)
+
+    def complete(self, volume: str, copy: str) -> None:
+        """Asks for the copy to become the volume."""
+        self.prove()
+        self.cinder.complete(volume, copy)
+
+    def reset(self, volume: str, status: str | None = None) -> None:
+        """Clears the migration status, and sets the status where given."""
+        self.prove()
+        self.cinder.reset(volume, status)
+
+    def delete_attachment(self, attachment: str) -> None:
+        self.prove()
+        self.cinder.delete_attachment(attachment)
+
+    def relabel(self, volume: str, named: Mapping[str, str],
+                metadata: Mapping[str, str | None]) -> None:
+        """Sets name and description, and items of metadata."""
+        self.prove()
+        self.cinder.relabel(volume, named, metadata)
+
+    def delete(self, volume: str) -> None:
+        """Deletes a record, and its logical volume where it has one."""
+        self.prove()
+        self.cinder.delete(volume)
+
+    def unmanage(self, volume: str) -> None:
+        """Removes a record, not its logical volume."""
+        self.prove()
+        self.cinder.unmanage(volume)

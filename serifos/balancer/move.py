@@ -18,13 +18,13 @@ from oslo_log import log
 
 from serifos.balancer import achieved_moves
 from serifos.balancer import changes
+from serifos.balancer.leader import Requests
 from serifos.balancer import outcome
 from serifos.balancer.outcome import Outcome
 from serifos.balancer.outcome import Timeouts
 from serifos.balancer import pace
 from serifos.balancer import planning
-from serifos.balancer.recovery import evidence
-from serifos.balancer.requests import Requests
+from serifos.balancer.recovery import diagnosis
 from serifos import errors
 from serifos.facts import cinder_errors
 from serifos.facts.inventory import Cloud
@@ -265,7 +265,7 @@ class Executor:
         return outcome.blamed(
             found, eligibility.not_copied(record.attachments, servers),
             self.nova.doings(record.attachments[0], record.id,
-                             times.parse(asked.at) - evidence.SKEW_S))
+                             times.parse(asked.at) - diagnosis.SKEW_S))
 
     def _succeeded(self, found: Outcome, request: Request,
                    record: Record) -> Outcome | None:

@@ -13,7 +13,7 @@ import dataclasses
 from typing import Any
 
 from serifos.balancer import changes
-from serifos.balancer.recovery import evidence
+from serifos.balancer.recovery import diagnosis
 from serifos.facts.inventory import Record
 from serifos.facts import journal
 from serifos.facts.servers import Doings
@@ -168,7 +168,7 @@ def blamed(found: Outcome, state: str | None, doings: Doings) -> Outcome:
     """
     if doings.problem is not None:
         why = state and f'{state} (now; then: {doings.problem})'
-    elif any(action.name == evidence.SWAP for action in doings.actions):
+    elif any(action.name == diagnosis.SWAP for action in doings.actions):
         return found
     else:
         why = state or next(

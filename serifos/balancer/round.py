@@ -18,6 +18,8 @@ from serifos.balancer import achieved_moves
 from serifos.balancer import batch
 from serifos.balancer import decide
 from serifos.balancer import join
+from serifos.balancer.leader import no_proof
+from serifos.balancer.leader import Requests
 from serifos.balancer.move import Executor
 from serifos.balancer.observe import Observation
 from serifos.balancer.observe import Observer
@@ -25,10 +27,8 @@ from serifos.balancer.pace import at_learnt_rates
 from serifos.balancer import planning
 from serifos.balancer import plans
 from serifos.balancer.plans import Plans
-from serifos.balancer.recovery import automatic
 from serifos.balancer.recovery.diagnosis import QUIET_S
-from serifos.balancer.requests import no_proof
-from serifos.balancer.requests import Requests
+from serifos.balancer.recovery import recover
 from serifos import errors
 from serifos.facts.activity import History
 from serifos.facts.journal import Journal
@@ -184,7 +184,7 @@ class Balancer:
         entries, settings = self.carrier.entries(), self.observer.settings
         if not settings.auto_recover or paused(entries):
             return False
-        ready = automatic.ready(
+        ready = recover.ready(
             seen.diagnoses, seen.watched, self.observer.journal, entries,
             self.observer.clock(), max(QUIET_S, 3 * settings.interval_s))
         for found in ready:

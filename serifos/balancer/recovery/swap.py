@@ -7,24 +7,31 @@ the mirror: every write goes to both for ever. Nova shows whether it
 may still go on; whether the server uses the copy already, where deleting it
 would lose data, only the compute host and the requests to both show. The
 commands for that host are here, too; a line that begins with blanks is one.
+
+Once the server has the copy, Nova ends the volume's own attachment and asks
+Cinder to complete the migration: the copy becomes the volume. If nova-compute
+or a cinder-volume dies before that is done, or the database is away, nobody
+asks again. Cinder completes it if it is asked once more.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from collections.abc import Iterator
+from collections.abc import Sequence
 import dataclasses
 import functools
 
-from serifos.balancer.recovery import completion
+from serifos.balancer.recovery import copies
 from serifos.balancer.recovery import diagnosis
 from serifos.balancer.recovery.diagnosis import Diagnosis
 from serifos.balancer.recovery.diagnosis import Swap
-from serifos.balancer.recovery import evidence
 from serifos import errors
 from serifos.facts import activity
+from serifos.facts.inventory import Record
 from serifos.facts.servers import Attachment
 from serifos.plan import eligibility
+
 
 AT_WORK = ('in-use', 'attaching', 'detaching', 'reserved')
 """Statuses of a copy that Nova is working on."""
@@ -33,9 +40,8 @@ LOOK_S = 60.0
 """The window in which requests show which logical volume the server uses."""
 
 
-def diagnose(found: diagnosis.Diagnosis, observed: activity.Observed,
-             age_s: float,
-             limit_s: float) -> diagnosis.Diagnosis:
+def diagnose_swap(found: Diagnosis, observed: activity.Observed,
+                  age_s: float, limit_s: float) -> Diagnosis:
     """Whether Nova may still go on with the copy, and what ends it.
 
     :param found: with what Cinder and Nova say, and nothing decided
@@ -64,18 +70,19 @@ def diagnose(found: diagnosis.Diagnosis, observed: activity.Observed,
         if age_s < limit_s:
             return running(why=f'{why}; start it. It then begins the copy if '
                            'it had not yet')
-        newer = evidence.moved(found) or evidence.newer(found, observed)
+        newer = diagnosis.uses_copy(found) or diagnosis.newer_copy(
+            found, observed)
         return dataclasses.replace(found, stuck=True, why=(
             f'{why}; start it, or evacuate the server' if newer is None else
             f'{why}; start it, and do not evacuate the server: {newer}'))
     if age_s < diagnosis.CALL_S:
         return running(why=f'it last changed {max(0.0, age_s):.0f} s ago')
-    moved = evidence.moved(found)
+    moved = diagnosis.uses_copy(found)
     if moved is None and not unknown and all(
             each.status == 'reserved' for each in swap.of_copy):
         return _not_begun(found, observed, age_s, where)
-    over = evidence.over(found, observed)
-    newer = evidence.newer(found, observed)
+    over = diagnosis.mirror_ended(found, observed)
+    newer = diagnosis.newer_copy(found, observed)
     if moved is None and over is not None:
         return _may_use_copy(found, over, newer) if newer else _kept(
             found, f'{over}, which has ended the copy', observed)
@@ -83,11 +90,11 @@ def diagnose(found: diagnosis.Diagnosis, observed: activity.Observed,
     if why is not None and age_s < diagnosis.QUIET_S:
         return running(why=f'{why}; Nova may still complete it')
     if moved is not None:
-        return (completion.diagnose if completion.possible(found)
+        return (_to_complete if _can_complete(found)
                 else _uses_copy)(found, moved)
     if newer is not None:
         return _may_use_copy(found, over, newer)
-    action = evidence.copying(swap)
+    action = diagnosis.copying(swap)
     if action is not None and action.failed:
         return _stuck(found, 'Nova failed to copy it and did not clean up')
     if age_s < limit_s:
@@ -101,8 +108,8 @@ def diagnose(found: diagnosis.Diagnosis, observed: activity.Observed,
             f' ({swap.doings.problem})' if swap.doings.problem else '')))
 
 
-def proven(found: diagnosis.Diagnosis, observed: activity.Observed,
-           disk: str | None, keep: bool) -> diagnosis.Diagnosis:
+def prove(found: Diagnosis, observed: activity.Observed,
+          disk: str | None, keep: bool) -> Diagnosis:
     """What a stuck migration is by a look at its requests and its disk.
 
     :param observed: over :data:`LOOK_S`
@@ -141,7 +148,8 @@ def proven(found: diagnosis.Diagnosis, observed: activity.Observed,
         return dataclasses.replace(found, why=(
             f'{found.why}; the copy had a request {other.quiet_s:.0f} s ago '
             f'and has to be without one for {diagnosis.STILL_S:.0f} s'))
-    over = evidence.over(found, observed) if found.moved and keep else None
+    over = diagnosis.mirror_ended(found, observed) if (
+        found.moved and keep) else None
     if over is not None:
         return _kept(found, found.why, observed)
     if disk is not None:
@@ -155,14 +163,67 @@ def proven(found: diagnosis.Diagnosis, observed: activity.Observed,
     return found
 
 
-def _where(swap: diagnosis.Swap) -> str:
+def _can_complete(found: Diagnosis) -> bool:
+    """Whether the copy becomes the volume where Cinder is asked to complete.
+
+    Cinder begins with an exchange of the names and places of both. Where it
+    had done that before it died it would do it again: the volume then gets
+    the place that it had, and cannot be detached.
+    """
+    swap, record = found.swap, found.record
+    if swap is None or swap.problem is not None or swap.server is None:
+        return False
+    return (not swap.own and not record.attachments
+            and bool(swap.of_copy)
+            and all(each.status == 'attached' for each in swap.of_copy)
+            and swap.copy.target_of == record.id and not found.renamed)
+
+
+def confirm_copy(found: Diagnosis,
+                 held: copies.LogicalVolumes) -> Diagnosis:
+    """The diagnosis, confirmed by the logical volumes that exist.
+
+    :param held: those of the pools of its records
+    """
+    copy = found.data
+    there = held.get(copy.pool or '')
+    name = copies.lv_name(copy)
+    if there is not None and name not in there:
+        return dataclasses.replace(
+            found, forgotten=False, complete=False, broken=True,
+            why=f'there is no {name} on {copy.pool}, which its server uses; '
+            'look for the data with lvs')
+    return dataclasses.replace(found, listed=there is not None)
+
+
+def names_old_copy(record: Record, halves: Sequence[Record],
+                   age_s: float) -> str | None:
+    """What to do where an attachment still names the old copy, or None.
+
+    That is the last that Cinder corrects when it completes a migration; the
+    server uses the volume. No API moves an attachment to another volume.
+    """
+    old = next((half for half in halves if half.attachments
+                and eligibility.leftover_of(half) == record.id), None)
+    if (old is None or record.attachments or record.status != 'in-use'
+            or eligibility.migrating(record) or age_s < diagnosis.CALL_S):
+        return None
+    return (f'the attachment of its server names the old copy {old.id} on '
+            f'{old.pool}; correct it in Cinder\'s database: UPDATE '
+            f"volume_attachment SET volume_id = '{record.id}' WHERE volume_id "
+            f"= '{old.id}' AND deleted = 0; {diagnosis.QUIET_S / 60:.0f} min "
+            'later the old copy is deleted by: serifos-balancer recover '
+            f'{record.id}')
+
+
+def _where(swap: Swap) -> str:
     server = swap.server
     return 'its nova-compute' if server is None else (
         f'the nova-compute on {server.host} of its server {server.id}')
 
 
-def _not_begun(found: diagnosis.Diagnosis, observed: activity.Observed,
-               age_s: float, where: str) -> diagnosis.Diagnosis:
+def _not_begun(found: Diagnosis, observed: activity.Observed,
+               age_s: float, where: str) -> Diagnosis:
     """Of a copy that no compute host was allowed to connect."""
     swap = found.swap
     assert swap is not None
@@ -173,8 +234,8 @@ def _not_begun(found: diagnosis.Diagnosis, observed: activity.Observed,
             return dataclasses.replace(found, why=(
                 'Nova ended its attachment to the copy '
                 f'{age_s:.0f} s ago and may still tell Cinder'))
-        over = evidence.over(found, observed)
-        newer = evidence.newer(found, observed)
+        over = diagnosis.mirror_ended(found, observed)
+        newer = diagnosis.newer_copy(found, observed)
         return _may_use_copy(found, over, newer) if newer else _kept(
             found, 'Nova ended its attachment to the copy and did not tell '
             'Cinder', observed)
@@ -188,18 +249,24 @@ def _not_begun(found: diagnosis.Diagnosis, observed: activity.Observed,
                     f'{age_s / 60:.0f} min')
 
 
-def _stuck(found: diagnosis.Diagnosis, why: str) -> diagnosis.Diagnosis:
+def _stuck(found: Diagnosis, why: str) -> Diagnosis:
     return dataclasses.replace(found, stuck=True, why=why,
                                cure=end_mirror(found))
 
 
-def _uses_copy(found: diagnosis.Diagnosis, why: str) -> diagnosis.Diagnosis:
+def _uses_copy(found: Diagnosis, why: str) -> Diagnosis:
     return dataclasses.replace(found, stuck=True, moved=True, why=why,
                                cure=copy_back(found))
 
 
-def _may_use_copy(found: diagnosis.Diagnosis, over: str | None,
-                  newer: str) -> diagnosis.Diagnosis:
+def _to_complete(found: Diagnosis, why: str
+                 ) -> Diagnosis:
+    """Forgotten, and Cinder is to be asked to complete it."""
+    return dataclasses.replace(found, forgotten=True, complete=True, why=why)
+
+
+def _may_use_copy(found: Diagnosis, over: str | None,
+                  newer: str) -> Diagnosis:
     """Stuck, and only requests show that the server used the copy."""
     return dataclasses.replace(found, stuck=True, moved=True, why=(
         f'{over}, which has ended the copy, but {newer}' if over else
@@ -207,14 +274,14 @@ def _may_use_copy(found: diagnosis.Diagnosis, over: str | None,
             compare(found, False) if over else look_first(found)))
 
 
-def _deleted(found: diagnosis.Diagnosis, why: str) -> diagnosis.Diagnosis:
+def _deleted(found: Diagnosis, why: str) -> Diagnosis:
     """Forgotten, and the server never used the copy."""
     return dataclasses.replace(found, forgotten=True, stuck=False, why=why,
                                cure=())
 
 
-def _kept(found: diagnosis.Diagnosis, why: str,
-          observed: activity.Observed | None = None) -> diagnosis.Diagnosis:
+def _kept(found: Diagnosis, why: str,
+          observed: activity.Observed | None = None) -> Diagnosis:
     """Forgotten, and the server may have used the copy for a moment."""
     swap = found.swap
     assert swap is not None

@@ -6,7 +6,7 @@ from __future__ import annotations
 import argparse
 
 from serifos.balancer import changes
-from serifos.balancer import requests
+from serifos.balancer import leader
 from serifos.cmd.balancer import adapters
 from serifos.cmd.balancer import verb
 from serifos import errors
@@ -101,7 +101,7 @@ class Reapply(verb.Asks):
                 'That is left to a person; nothing was done.')
         self.confirm(f'Set name, description and metadata of {volume} so?',
                      parsed_args)
-        requests.Requests(cinder).relabel(volume, *labels)
+        leader.Requests(cinder).relabel(volume, *labels)
         rest = changes.undone(lost, changes.held(
             cinder.volume(volume) or record))
         journal.write('recover', volume=volume, result=changes.RESTORED,

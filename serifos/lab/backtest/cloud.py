@@ -17,7 +17,7 @@ from typing import NoReturn
 
 import numpy as np
 
-from serifos.balancer.recovery import evidence
+from serifos.balancer.recovery import diagnosis
 from serifos import errors
 from serifos.facts import activity
 from serifos.facts.activity import Telemetry
@@ -89,7 +89,7 @@ class SimulatedNova:
     def doings(self, server_id: str, volume_id: str,
                since: float) -> Doings:
         """A copy: nobody asks but of one that was requested."""
-        return Doings((Action(evidence.SWAP, since),),
+        return Doings((Action(diagnosis.SWAP, since),),
                       attachment(volume_id).id)
 
 

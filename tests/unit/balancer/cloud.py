@@ -8,8 +8,8 @@ import logging
 
 import fixtures
 
+from serifos.balancer.leader import no_proof
 from serifos.balancer.observe import Observer
-from serifos.balancer.requests import no_proof
 from serifos.balancer.round import Balancer
 from serifos.database import connection
 from serifos.database import journal

@@ -18,7 +18,7 @@ from serifos.balancer import join
 from serifos.balancer.observe import gaps
 from serifos.balancer.observe import hindrances
 from serifos.balancer.observe import in_flight
-from serifos.balancer.recovery import stuck
+from serifos.balancer.recovery import diagnoser
 from serifos.cloud import client as volumes
 from serifos import errors
 from serifos.facts import activity
@@ -159,7 +159,8 @@ class HostileTest(testtools.TestCase):
             assert len(unread.sentence()) < 1500, unread
         list(gaps(inventory, told, cluster))
         list(hindrances(inventory, cluster, ('intel',), 2))
-        for found in stuck.diagnoses(inventory, told, 1.8e9, {}, (), float):
+        for found in diagnoser.unconfirmed(
+                inventory, told, 1.8e9, {}, (), float):
             found.sentence(), found.plan()
         with tempfile.NamedTemporaryFile() as file:
             documents.write_cluster(file.name, cluster)
@@ -255,7 +256,7 @@ class UnreadTest(testtools.TestCase):
         self.said = replies()
         self.said['/volumes/detail']['volumes'][2]['size'] = None
         inventory, _ = self.look()
-        found = stuck.diagnoses(
+        found = diagnoser.unconfirmed(
             inventory, observed(), 1.8e9, {}, (), float)
         self.assertEqual([False, False], [v.forgotten for v in found])
         self.assertIn('may be its copy', found[1].why)
