@@ -8,6 +8,7 @@ from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Sequence
+import contextlib
 import functools
 import logging
 import os
@@ -26,16 +27,17 @@ from serifos.cmd import app
 from serifos.cmd.balancer import adapters
 from serifos.cmd.balancer import stored_history
 from serifos.cmd.balancer import verb
-from serifos.cmd import cinder_conf
 from serifos import conf as serifos_conf
 from serifos.conf import files
 from serifos.conf import scheduler
+from serifos.conf import values
 from serifos.database import journal
 from serifos import errors
 from serifos.facts.hot_by import TAILS
 from serifos.facts.inventory import Inventory
 from serifos.facts.journal import pause
 from serifos.facts import names
+from serifos.facts import phrases
 from serifos.facts import settings
 from serifos.files import atomic
 from serifos.files import documents
@@ -44,6 +46,23 @@ from serifos.model.model import Model
 from serifos.report import table
 
 NAME = 'serifos-status'
+
+CINDER_CONF = cfg.MultiStrOpt(
+    'cinder-conf', default=[], metavar='PATH',
+    help='A file, or a directory of *.conf, that cinder-scheduler reads on '
+         'this host; give as many as it is started with --config-file and '
+         '--config-dir. Unset: where it looks by itself, such as '
+         '/etc/cinder/cinder.conf and /etc/cinder/cinder.conf.d.')
+
+DRIVER = 'serifos.scheduler.driver.SerifosScheduler'
+WEIGHER = 'SerifosWeigher'
+
+_PROGRAM = 'cinder-scheduler'
+
+_OPTS = [cfg.StrOpt('scheduler_driver', default=''),
+         cfg.ListOpt('scheduler_default_weighers', default=[]),
+         cfg.StrOpt('state_path', default='/var/lib/cinder')]
+"""Of Cinder itself; paths of others often begin with the last one."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -61,7 +80,7 @@ def _main(arguments: Sequence[str]) -> int:
     logging.basicConfig(level=logging.CRITICAL)
     conf = serifos_conf.Options(_files(arguments))
     command = Checks()
-    conf.register_cli_opt(cinder_conf.OPT)
+    conf.register_cli_opt(CINDER_CONF)
     upgradecheck.register_cli_options(conf, command)
     try:
         for path in conf.files():
@@ -254,7 +273,7 @@ class Checks(upgradecheck.UpgradeCommands):
         return map(findings.warning, self.conf.unknown())
 
     def _scheduler(self) -> Iterable[findings.Finding]:
-        return cinder_conf.findings(self.conf.cinder_conf, self.conf)
+        return scheduler_findings(self.conf.cinder_conf, self.conf)
 
     _upgrade_checks = tuple((name, _result(check)) for name, check in (
         ('Options', _options), ('Scheduler', _scheduler),
@@ -263,6 +282,99 @@ class Checks(upgradecheck.UpgradeCommands):
         ('Nova', _nova), ('Models', _models_of_pools), ('Devices', _devices),
         ('Telemetry', _telemetry), ('Observation', _observation)))
     # The first two need root's rights, which the third gives up.
+
+
+def scheduler_findings(given: Sequence[str], ours: cfg.ConfigOpts
+                       ) -> Iterator[findings.Finding]:
+    """The faults in the configuration of cinder-scheduler.
+
+    :param given: its files and directories, empty for where it looks
+    :param ours: serifos.conf
+    :raises InputError: where it cannot be read
+    """
+    paths = files.paths(given, 'cinder', _PROGRAM)
+    if not any(map(os.path.exists, paths)):
+        yield findings.note(
+            f'There is no {" or ".join(paths) or "cinder.conf"} on this '
+            'host; run this on the hosts of cinder-scheduler, too.')
+        return
+    name = f'The configuration of {_PROGRAM} ({phrases.several(paths)})'
+    conf = _read(name, paths, given)
+    faults = [*_faults(conf)]
+    yield from map(findings.failure, faults)
+    yield from map(findings.warning, files.unknown(
+        paths, {scheduler.GROUP.name: [*conf.serifos]}))
+    if not faults:
+        yield from _differences(name, conf, ours)
+
+
+def _read(name: str, paths: Sequence[str],
+          given: Sequence[str]) -> cfg.ConfigOpts:
+    for path in paths:
+        atomic.read_text(path, 'configuration', files.MOST_BYTES)
+    conf = cfg.ConfigOpts()
+    conf.register_opts(_OPTS)
+    scheduler.register_opts(conf)
+    try:
+        conf([f'--config-{"dir" if os.path.isdir(path) else "file"}={path}'
+              for path in given], project='cinder', prog=_PROGRAM)
+    except RecursionError:
+        raise errors.InputError(
+            f'{name} cannot be used: an option refers to itself.') from None
+    except (cfg.Error, OSError, ValueError) as exc:
+        raise errors.InputError(f'{name} cannot be used: {exc}') from None
+    for path in paths:
+        _register_others(conf, files.sections(path))
+    return conf
+
+
+def _register_others(conf: cfg.ConfigOpts,
+                     sections: dict[str, dict[str, list[str]]]) -> None:
+    """Registers options that ours may refer to, such as $my_ip."""
+    for section, options in sections.items():
+        for name in options if section.lower() != scheduler.GROUP.name else ():
+            with contextlib.suppress(cfg.Error, ValueError):
+                conf.register_opt(cfg.StrOpt(name), group=(
+                    None if section == 'DEFAULT' else section))
+
+
+def _faults(conf: cfg.ConfigOpts) -> Iterator[str]:
+    """A sentence for each value of interest that cannot be used."""
+    for opt in _OPTS:
+        why = values.unusable(conf, opt.dest, opt.default)
+        if why is not None:
+            yield f'cinder.conf: {opt.dest} {why}.'
+    for name in conf.serifos:
+        try:
+            scheduler.read(conf, name)
+        except errors.InputError as exc:
+            yield str(exc)
+
+
+def _differences(name: str, conf: cfg.ConfigOpts,
+                 ours: cfg.ConfigOpts) -> Iterator[findings.Finding]:
+    driver, weighers = conf.scheduler_driver, conf.scheduler_default_weighers
+    if driver != DRIVER and WEIGHER not in weighers:
+        yield findings.failure(
+            f'{name} names no part of Serifos, and Cinder places without it; '
+            f'set scheduler_driver = {DRIVER} there, or add {WEIGHER} to '
+            'scheduler_default_weighers, and restart cinder-scheduler.')
+    elif driver == DRIVER and WEIGHER in weighers:
+        yield findings.warning(
+            f'{name} names {WEIGHER} among the weighers that the driver of '
+            'Serifos falls back to; take it out there.')
+    for option in 'state_dir', 'models_dir':
+        said, mine = conf.serifos[option], ours.serifos[option]
+        if os.path.realpath(said) != os.path.realpath(mine):
+            yield findings.failure(
+                f'{name} and serifos.conf have different {option} in '
+                f'[serifos], {said} and {mine}; the scheduler looks where '
+                'nothing is written.')
+    seen = pathlib.Path(ours.serifos.state_dir, 'cluster.json')
+    if seen.exists() and not seen.stat().st_mode & 0o044:
+        yield findings.failure(
+            f'{seen} can be read only by its owner; Cinder\'s user has to '
+            f'be able to: chmod g+r {seen}.')
 
 
 if __name__ == '__main__':

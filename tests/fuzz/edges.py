@@ -18,8 +18,8 @@ import requests
 from serifos.cloud import api_errors
 from serifos.cloud import client as volumes
 from serifos.cmd.balancer import adapters as balancer_sources
-from serifos.cmd import cinder_conf
 from serifos.cmd.model import design_options
+from serifos.cmd import status
 from serifos import conf
 from serifos.design import design
 from serifos.design import full
@@ -197,7 +197,7 @@ def options(data: bytes) -> None:
 def scheduler_options(data: bytes) -> None:
     """cinder.conf, as serifos-status reads it."""
     path = str(files.file_of(data, 'cinder.conf'))
-    for _ in cinder_conf.findings([path], conf.load(['/dev/null'])):
+    for _ in status.findings([path], conf.load(['/dev/null'])):
         pass
 
 

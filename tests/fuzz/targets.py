@@ -18,7 +18,6 @@ import importlib.util
 import json
 
 from serifos.cmd.model import fit as model_fit
-from serifos.cmd.model import predict as model_predict
 from serifos import errors
 from serifos.facts.dataset import FIGURES
 from serifos.facts import strict_json
@@ -35,9 +34,9 @@ from serifos.plan import outlook
 from serifos.plan import problem
 from serifos.plan import relieve
 from serifos.plan import state
-from serifos.report import observation
+from serifos.report import cluster_text
+from serifos.report import model_text as judged
 from serifos.report import plan_text
-from serifos.report import verdict as judged
 from tests.fakes.settings import Limits
 from tests.fuzz import arguments
 from tests.fuzz import audits
@@ -129,7 +128,7 @@ def _some_model() -> Model:
 
 def _cluster(data: bytes) -> None:
     cluster = documents.read_cluster(files.file_of(data))
-    observation.text(cluster).encode()
+    cluster_text.text(cluster).encode()
     json.dumps(cluster.to_json(), allow_nan=False).encode()
     them = pool_models.Fleet([_some_model() if pool.model else None
                               for pool in cluster.pools])
@@ -155,7 +154,7 @@ def _tune(data: bytes) -> None:
 
 
 def _workload(data: bytes) -> None:
-    load = Load.of(model_predict.workload(files.text(data)))
+    load = Load.of(model_fit.workload(files.text(data)))
     json.dumps(load.vector, allow_nan=False)
 
 

@@ -28,7 +28,7 @@ from serifos.cmd import output
 from serifos.database import rounds as counted
 from serifos import errors
 from serifos.facts.cluster import Volume
-from serifos.report import observation
+from serifos.report import cluster_text
 from serifos.telemetry import remembered
 
 _OURS = 'serifos'
@@ -68,7 +68,7 @@ class Observe(verb.Verb):
             self.say(hindrance)
         document = seen.cluster.to_json()
         output.show(
-            parsed_args, document, lambda: observation.text(seen.cluster)
+            parsed_args, document, lambda: cluster_text.text(seen.cluster)
             + f'Written to {balancer.observer.settings.cluster_file}.\n',
             document['volumes'],
             [field.name for field in dataclasses.fields(Volume)])

@@ -16,9 +16,9 @@ from serifos.lab.calibrate import scenarios
 from serifos.model.model import Model
 from serifos.model.queueing import predict as queueing
 from serifos.report import charts
+from serifos.report import model_text
 from serifos.report import page
 from serifos.report import table
-from serifos.report import verdict
 
 _COLOURS = dict(zip(queueing.CLASSES, (
     charts.BLUE, charts.GREEN, charts.RED, charts.PURPLE), strict=True))
@@ -73,7 +73,7 @@ def page_of(model: Model, rows: Sequence[scenarios.Scenario],
                      for row in rows},
                     xlabel='measured, ms', ylabel='error, %',
                     xscale='log')])],
-        verdict=f'{verdict.paragraph(model)} {_beside(rows)}')
+        verdict=f'{model_text.paragraph(model)} {_beside(rows)}')
 
 
 def _beside(rows: Sequence[scenarios.Scenario]) -> str:

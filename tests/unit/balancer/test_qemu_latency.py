@@ -3,7 +3,7 @@
 
 from serifos.balancer import planning
 from serifos.files import documents
-from serifos.report import observation
+from serifos.report import cluster_text
 from serifos.report import plan_text
 from tests.unit.balancer import cloud
 
@@ -33,7 +33,7 @@ class QemuLatencyTest(cloud.Case):
         self.assertEqual(9500.0, seen.volume('u').qemu_latency_us)
         self.assertIsNone(seen.volume('v').qemu_latency_us)
         rows = {line.split()[0]: line.split()
-                for line in observation.text(seen).splitlines()
+                for line in cluster_text.text(seen).splitlines()
                 if line[:1] in ('u', 'v')}
         self.assertEqual(['4', '8', '9.5'], rows['u'][-3:])
         self.assertEqual(['4', '8', '–'], rows['v'][-3:])
@@ -45,6 +45,6 @@ class QemuLatencyTest(cloud.Case):
     def test_without_an_exporter_there_is_no_column(self):
         plan = self.balancer.round()
         seen = documents.read_cluster(self.settings.cluster_file)
-        self.assertNotIn('QEMU', observation.text(seen)
+        self.assertNotIn('QEMU', cluster_text.text(seen)
                          + self.shown(plan, seen))
         self.assertNotIn('qemu_us', plan.moves[0].to_json())

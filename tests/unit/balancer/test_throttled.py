@@ -12,7 +12,7 @@ from serifos.facts import workload
 from serifos.files import documents
 from serifos.model.model import Model
 from serifos.plan.problem import Problem
-from serifos.report import observation
+from serifos.report import cluster_text
 from tests.fakes.settings import Limits
 from tests.unit.balancer import cloud
 from tests.unit.balancer.cloud import A
@@ -82,7 +82,7 @@ class ThrottledTest(cloud.Case):
         told = dataclasses.replace(seen, volumes=tuple(
             dataclasses.replace(each, qemu_latency_us=320000.0)
             for each in seen.volumes))
-        self.assertEqual(1, observation.text(told).count('320, at its cap'))
+        self.assertEqual(1, cluster_text.text(told).count('320, at its cap'))
 
     def test_an_unseen_volume_does_no_more_than_its_cap(self):
         """What its type does stands in for it."""

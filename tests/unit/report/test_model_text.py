@@ -4,7 +4,7 @@
 import testtools
 
 from serifos.model.model import Model
-from serifos.report import verdict
+from serifos.report import model_text
 
 QUALITY = {'mre': 0.234, 'tenant_mre': 0.2, 'interval': [-0.254, 4.81],
            'mre_by_count': {'1': 0.26, '2': None, '8': 0.008},
@@ -20,7 +20,7 @@ def model(quality, **more):
 class ExplainedTest(testtools.TestCase):
 
     def test_every_figure_has_its_value_and_its_meaning(self):
-        found = {name: value for name, value, meaning in verdict.figures(
+        found = {name: value for name, value, meaning in model_text.figures(
             model(QUALITY, dataset={'runs': 30})) if meaning}
         self.assertEqual({
             'runs': '30', 'mre': '23 %', 'tenant_mre': '20 %',
@@ -30,16 +30,16 @@ class ExplainedTest(testtools.TestCase):
             'range': '4 to 256 KiB a request, 100 % random'}, found)
 
     def test_why_auto_took_its_kind(self):
-        self.assertIn('\nIts kind: On held-out runs.\n', verdict.text(
+        self.assertIn('\nIts kind: On held-out runs.\n', model_text.text(
             model({**QUALITY, 'why': 'On held-out runs.'})))
 
     def test_a_model_that_states_nothing(self):
-        names = [name for name, *_ in verdict.figures(model({}))]
+        names = [name for name, *_ in model_text.figures(model({}))]
         self.assertEqual(['interval', 'range'], names)
-        self.assertIn('not known whether', verdict.text(model({})))
+        self.assertIn('not known whether', model_text.text(model({})))
 
     def test_the_verdict_comes_first_and_the_advice_last(self):
-        lines = verdict.text(
+        lines = model_text.text(
             model(QUALITY, dataset={'runs': 30})).splitlines()
         self.assertEqual('disk: good enough for large differences only: '
                          '23 % error, 30 runs.', lines[0])
@@ -48,5 +48,5 @@ class ExplainedTest(testtools.TestCase):
 
     def test_nothing_that_a_terminal_obeys_is_printed(self):
         evil = model(QUALITY)
-        self.assertNotIn('\x1b', verdict.text(Model(
+        self.assertNotIn('\x1b', model_text.text(Model(
             'a\x1b[2Jb', evil.kind, {}, evil.range, evil.quality)))

@@ -21,9 +21,9 @@ from serifos.model.model import Model
 from serifos.model import quality
 from serifos.report import charts
 from serifos.report.measured import text
+from serifos.report import model_text
 from serifos.report import page
 from serifos.report import table
-from serifos.report import verdict
 
 _COUNT = 'workloads run together'
 
@@ -73,7 +73,7 @@ def page_of(model: Model, dataset: Dataset) -> str:
                           [_mean_block(sample) for sample in samples]))]),
          page.Section('The model', tables=[table.Table(
              ('', 'term', 'coefficient'), _terms(model))])],
-        verdict=verdict.paragraph(model))
+        verdict=model_text.paragraph(model))
 
 
 def _shown(predicts: str) -> tuple[str, float]:
