@@ -117,14 +117,10 @@ class Serifos(base.BaseStrategy):
         limits = adapters.limits_of(
             conf, **{name: given.get(name) for name in _LIMITS})
         planning.warn_of_strays(cluster, LOG.warning)
-        models = planning.models(
-            cluster, adapters.models_dir(conf, None), LOG.warning,
-            limits.hot_by)
         now = time.time()
-        plan = planning.issued(
-            judging.judged(conf, cluster, models, LOG.warning, limits,
-                           given.get('planner')).plan,
-            now, conf.balancer.plan_ttl)
+        plan = planning.issued(judging.judged(
+            conf, cluster, adapters.models_dir(conf, None), LOG.warning,
+            limits, given.get('planner')).plan, now, conf.balancer.plan_ttl)
         if not plan.moves:
             return plan
         return adapters.plans(conf).keep(plan, now, LOG.warning)

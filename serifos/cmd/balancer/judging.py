@@ -7,6 +7,7 @@ from collections.abc import Callable
 from collections.abc import Mapping
 import dataclasses
 import functools
+import os
 import time
 
 from oslo_config import cfg
@@ -55,7 +56,7 @@ class Judged:
 
 
 def judged(conf: cfg.ConfigOpts, cluster: Cluster,
-           models: Mapping[str, Model], say: Callable[[str], None],
+           models_dir: str | os.PathLike[str], say: Callable[[str], None],
            limits: Limits | None = None, planner: str | None = None,
            made: Plan | None = None) -> Judged:
     """A plan for a cluster, as a round makes one of this observation only.
@@ -63,8 +64,9 @@ def judged(conf: cfg.ConfigOpts, cluster: Cluster,
     What is too large for the bounds of rounds stays, and copies take as long
     as the latest did.
 
-    :param say: is called with a sentence where the days before or the
-        journal cannot be read, or the days have to wait
+    :param models_dir: the directory of the models
+    :param say: is called with a sentence where a model, the days before or
+        the journal cannot be read, or the days have to wait
     :param limits: None for those of [balancer]
     :param planner: that plans whatever SLOs are violated at present; None
         for that of [balancer], which comes after these
@@ -76,6 +78,7 @@ def judged(conf: cfg.ConfigOpts, cluster: Cluster,
     if planner == planning.PAPER:
         limits = dataclasses.replace(limits, hot_by=hot_by.LATENCY,
                                      trust_models=True)
+    models = planning.models(cluster, models_dir, say, limits.hot_by)
     cluster = planning.measured(
         cluster, limits, models, stored_history.hours(conf, cluster))
     if made is not None:

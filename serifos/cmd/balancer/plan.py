@@ -22,7 +22,6 @@ from serifos import errors
 from serifos.facts.cluster import Cluster
 from serifos.facts.cluster import Pool
 from serifos.facts.cluster import Volume
-from serifos.facts import hot_by
 from serifos.facts import names
 from serifos.files import documents
 from serifos.plan import explain
@@ -98,11 +97,8 @@ class Plan(app.Fails, command.Command):
             raise errors.InputError(
                 f'The planner {planner} is not in the paper; give --planner '
                 'bfd with --paper.')
-        models = planning.models(
-            cluster, directory, self.say,
-            hot_by.LATENCY if parsed_args.paper else limits.hot_by)
         judged = judging.judged(
-            conf, cluster, models, self.say, limits,
+            conf, cluster, directory, self.say, limits,
             planning.PAPER if parsed_args.paper else parsed_args.planner)
         plan = planning.issued(
             judged.plan, time.time(), conf.balancer.plan_ttl)
@@ -147,9 +143,7 @@ class Explain(app.Fails, command.Command):
         cluster = adapters.cluster(conf, parsed_args.cluster)
         found = find(cluster, parsed_args.name)
         directory = adapters.models_dir(conf, parsed_args.models)
-        models = planning.models(cluster, directory, self.say,
-                                 adapters.limits_of(conf).hot_by)
-        judged = judging.judged(conf, cluster, models, self.say)
+        judged = judging.judged(conf, cluster, directory, self.say)
         document = _document(found, judged)
         output.write(parsed_args, document)
         output.show(parsed_args, document, lambda: _text(found, judged), *(

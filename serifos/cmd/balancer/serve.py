@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""serifos-balancer serve: the page of the cloud, metrics, and its health."""
+"""serifos-balancer report and serve: the page of the cloud, and metrics."""
 
 from __future__ import annotations
 
@@ -31,14 +31,19 @@ from waitress import server as waitress_server
 from serifos.balancer import findings
 from serifos.balancer import leader
 from serifos.balancer import metrics
+from serifos.balancer import planning
+from serifos.balancer import plans
 from serifos.cmd import app
 from serifos.cmd.balancer import adapters
-from serifos.cmd.balancer import report
+from serifos.cmd.balancer import cloud_report
+from serifos.cmd.balancer import verb
+from serifos.cmd import options
 from serifos.conf import scheduler
 from serifos.database import journal
 from serifos.database import rounds
 from serifos import errors
 from serifos.facts.cluster import Cluster
+from serifos.files import atomic
 from serifos.files import documents
 from serifos.files import owners
 
@@ -60,6 +65,45 @@ _HEADERS = [
      "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'")]
 
 _Start = Callable[[str, list[tuple[str, str]]], object]
+
+
+class Report(verb.Verb):
+    """Draw the cloud and its plan on one HTML page.
+
+    Is anything slow, because of whom, what will be moved, what it costs,
+    what cannot move and why, and did the last plan work: by the last
+    observation, the journal and the configuration, as plan judges. Nothing
+    is written except the file of --out.
+    """
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.add_argument(
+            'plan', nargs='?', metavar='PLAN', help='id of a stored plan, or '
+            'a file of one (default: plan now)')
+        options.add_observation(parser)
+        parser.add_argument(
+            '--out', metavar='FILE',
+            help='write the page to this file (default: standard output)')
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> None:
+        conf, args = self.app.conf, parsed_args
+        if args.out:
+            atomic.refuse_unwritable(args.out)
+        plan = None if args.plan is None else plans.find(
+            adapters.plans(conf), args.plan)
+        cluster = adapters.cluster(conf, args.cluster)
+        planning.warn_of_strays(cluster, self.say)
+        drawn = cloud_report.text(conf, cloud_report.Planned.of(
+            conf, cluster, adapters.models_dir(conf, args.models), self.say,
+            plan), time.time(), self.say)
+        if args.out:
+            path = pathlib.Path(args.out)
+            atomic.replace(path, drawn)
+            print(path.resolve())
+        else:
+            print(drawn)
 
 
 class Serve(app.Fails, command.Command):
@@ -299,10 +343,10 @@ class Latest:
         self._conf = conf
         self._lock = threading.Lock()
         self._version: tuple[int, int] | None = None
-        self._making: futures.Future[report.Planned] = futures.Future()
-        self._last: report.Planned | None = None
+        self._making: futures.Future[cloud_report.Planned] = futures.Future()
+        self._last: cloud_report.Planned | None = None
 
-    def planned(self) -> report.Planned | None:
+    def planned(self) -> cloud_report.Planned | None:
         """That of the last observation, which is waited for.
 
         :returns: None where there is no observation
@@ -311,7 +355,7 @@ class Latest:
         making = self._begun()
         return None if making is None else _result(making)
 
-    def known(self) -> report.Planned | None:
+    def known(self) -> cloud_report.Planned | None:
         """The last one that is made, at once.
 
         :returns: None where there is no observation, or no plan yet
@@ -322,7 +366,7 @@ class Latest:
             return None
         return _result(making) if making.done() else self._last
 
-    def _begun(self) -> futures.Future[report.Planned] | None:
+    def _begun(self) -> futures.Future[cloud_report.Planned] | None:
         """What is being made, or was, of the last observation.
 
         Of the one before where that still takes.
@@ -340,9 +384,9 @@ class Latest:
                                  daemon=True).start()
             return self._making
 
-    def _make(self, making: futures.Future[report.Planned]) -> None:
+    def _make(self, making: futures.Future[cloud_report.Planned]) -> None:
         try:
-            found = report.Planned.of(
+            found = cloud_report.Planned.of(
                 self._conf, documents.read_cluster(_observed(self._conf)),
                 self._conf.serifos.models_dir, lambda _: None)
         except Exception as exc:
@@ -354,7 +398,8 @@ class Latest:
             making.set_result(found)
 
 
-def _result(making: futures.Future[report.Planned]) -> report.Planned:
+def _result(making: futures.Future[cloud_report.Planned]
+            ) -> cloud_report.Planned:
     """:raises SerifosError: where it cannot be made"""
     try:
         return making.result()
@@ -386,6 +431,6 @@ class Page:
             now = self._clock()
             if of is not planned or not (
                     0 <= now - made_at < self._conf.balancer.interval):
-                self._kept = planned, now, report.text(
+                self._kept = planned, now, cloud_report.text(
                     self._conf, planned, now, LOG.warning)
             return self._kept[2]

@@ -28,7 +28,6 @@ from rich.console import RenderResult
 from rich import live
 from rich.text import Text
 
-from serifos.balancer import planning
 from serifos.balancer import plans
 from serifos.balancer.status import InFlight
 from serifos.cmd.balancer import adapters
@@ -138,10 +137,8 @@ class Top(verb.Verb):
         if was != cluster:
             conf, judged, said = self.app.conf, None, []
             if cluster is not None:
-                judged = judging.judged(conf, cluster, planning.models(
-                    cluster, conf.serifos.models_dir, said.append,
-                    adapters.limits_of(conf).hot_by),
-                    said.append)
+                judged = judging.judged(
+                    conf, cluster, conf.serifos.models_dir, said.append)
             self._kept = cluster, judged, said
         return judged, [*said]
 

@@ -12,7 +12,7 @@ import urllib.request
 import ddt
 from prometheus_client import parser
 
-from serifos.cmd.balancer import report
+from serifos.cmd.balancer import cloud_report
 from serifos.cmd.balancer import serve
 from serifos import conf
 from serifos.database import rounds
@@ -98,9 +98,9 @@ class ServeTest(cloud.Case):
 
     def slow(self):
         """Makes each plan wait; set what is returned to go on."""
-        go_on, make = threading.Event(), report.Planned.of
+        go_on, make = threading.Event(), cloud_report.Planned.of
         self.addCleanup(go_on.set)
-        self.patch(report.Planned, 'of', lambda *args: (
+        self.patch(cloud_report.Planned, 'of', lambda *args: (
             self.asked.append(args), go_on.wait(case.PATIENCE_S),
             make(*args))[-1])
         return go_on
@@ -127,14 +127,14 @@ class ServeTest(cloud.Case):
         def fails(*args):
             self.asked.append(args)
             raise errors.InputError('It cannot be planned.')
-        make = report.Planned.of
-        self.patch(report.Planned, 'of', fails)
+        make = cloud_report.Planned.of
+        self.patch(cloud_report.Planned, 'of', fails)
         self.failed('It cannot be planned.')
         for path in '/metrics', '/metrics', '/':
             self.assertEqual((503, 'It cannot be planned.\n'),
                              self.get(path))
         self.assertEqual(1, len(self.asked))
-        self.patch(report.Planned, 'of', make)
+        self.patch(cloud_report.Planned, 'of', make)
         self.balancer.observer.observe()
         self.assertEqual(200, self.get('/')[0])
         self.planned()

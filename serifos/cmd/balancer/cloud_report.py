@@ -1,23 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""serifos-balancer report: the cloud and its plan on one page."""
+"""The page of report and serve: the cloud and its plan."""
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable
 from collections.abc import Container
 from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
-import pathlib
-import time
 
 from oslo_config import cfg
 
 from serifos.balancer import achieved_moves
-from serifos.balancer import planning
-from serifos.balancer.plans import find
 from serifos.balancer.plans import Standing
 from serifos.balancer.plans import standings
 from serifos.balancer.plans import UNDER_WAY
@@ -26,8 +21,6 @@ from serifos.cmd.balancer import adapters
 from serifos.cmd.balancer import judging
 from serifos.cmd.balancer import status_tables
 from serifos.cmd.balancer import stored_history
-from serifos.cmd.balancer import verb
-from serifos.cmd import options
 from serifos.database import journal
 from serifos import errors
 from serifos.facts.cluster import Cluster
@@ -36,7 +29,6 @@ from serifos.facts.journal import Entry
 from serifos.facts.journal import Leader
 from serifos.facts import phrases
 from serifos.facts.pool_errors import Hours
-from serifos.files import atomic
 from serifos.plan import explain
 from serifos.plan import outlook
 from serifos.plan.plan import Plan
@@ -49,45 +41,6 @@ from serifos.report import wording
 
 _MOVES, _PLANS, _SAID = 20, 10, 3
 _EXPLAINED = 3
-
-
-class Report(verb.Verb):
-    """Draw the cloud and its plan on one HTML page.
-
-    Is anything slow, because of whom, what will be moved, what it costs,
-    what cannot move and why, and did the last plan work: by the last
-    observation, the journal and the configuration, as plan judges. Nothing
-    is written except the file of --out.
-    """
-
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        parser = super().get_parser(prog_name)
-        parser.add_argument(
-            'plan', nargs='?', metavar='PLAN', help='id of a stored plan, or '
-            'a file of one (default: plan now)')
-        options.add_observation(parser)
-        parser.add_argument(
-            '--out', metavar='FILE',
-            help='write the page to this file (default: standard output)')
-        return parser
-
-    def take_action(self, parsed_args: argparse.Namespace) -> None:
-        conf, args = self.app.conf, parsed_args
-        if args.out:
-            atomic.refuse_unwritable(args.out)
-        plan = None if args.plan is None else find(
-            adapters.plans(conf), args.plan)
-        cluster = adapters.cluster(conf, args.cluster)
-        planning.warn_of_strays(cluster, self.say)
-        drawn = text(conf, Planned.of(
-            conf, cluster, adapters.models_dir(conf, args.models), self.say,
-            plan), time.time(), self.say)
-        if args.out:
-            path = pathlib.Path(args.out)
-            atomic.replace(path, drawn)
-            print(path.resolve())
-        else:
-            print(drawn)
 
 
 def text(conf: cfg.ConfigOpts, planned: Planned, now: float,
@@ -205,9 +158,7 @@ class Planned(judging.Judged):
         :param say: is called with a sentence for what is left out
         :param plan: None for one of now
         """
-        models = planning.models(cluster, models_dir, say,
-                                 adapters.limits_of(conf).hot_by)
-        found = judging.judged(conf, cluster, models, say, made=plan)
+        found = judging.judged(conf, cluster, models_dir, say, made=plan)
         return cls(found.plan if plan is None else summary.left(
             plan, found.state), found.cluster, found.limits, found.models,
             found.slots, plan)
