@@ -78,8 +78,8 @@ def due(entries: Sequence[journal.Entry], now: float) -> list[_Ended]:
             if found.until <= now < found.at + pool_errors.PROVES_S]
 
 
-def achieved(ended: Sequence[_Ended],
-             hours: pool_errors.Hours) -> Iterator[dict[str, Any]]:
+def results(ended: Sequence[_Ended],
+            hours: pool_errors.Hours) -> Iterator[dict[str, Any]]:
     """The facts of what moves achieved, of those of which it is known."""
     for found in ended:
         facts = found.request.facts
@@ -106,7 +106,7 @@ def clause(facts: Mapping[str, Any]) -> str:
         seen, foretold = (fields.finite(facts.get(name)) for name in (
             f'{end}_us', f'predicted_{end}_us'))
         if seen is not None:
-            parts.append(f'{facts[end]} shows {seen / 1e3:.3g} ms' + (
+            parts.append(f'{facts[end]} had {seen / 1e3:.3g} ms' + (
                 '' if foretold is None else
                 f' ({foretold / 1e3:.3g} predicted)'))
     return f'in {facts["hours"]:g} h after it {", ".join(parts)}'

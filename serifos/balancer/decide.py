@@ -148,8 +148,9 @@ def plan(settings: BalancerSettings, basis: Basis) -> Plan:
         restoring = planning.restoring(basis.present, basis.limits)
         if any(basis.too_early(move) is None for move in restoring.moves):
             return restoring
-    found = planning.plan(settings.planner, basis.cluster, basis.limits,
-                          basis.models, basis.slots, basis.problem)
+    found = planning.make_plan(
+        settings.planner, basis.cluster, basis.limits, basis.models,
+        basis.slots, basis.problem)
     return found if basis.slots is None else dataclasses.replace(
         found, window_s=settings.history_s)
 

@@ -332,7 +332,7 @@ class Closer:
                            seconds=round(took, 1),
                            **_lost(outcome),
                            **self._copies(volume, outcome),
-                           **pace.achieved(asked, outcome.result, copied_s))
+                           **pace.copy_rate(asked, outcome.result, copied_s))
         if outcome.backs_off:
             self._back_off(volume)
         return outcome

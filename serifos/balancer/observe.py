@@ -19,7 +19,7 @@ from oslo_log import log
 from serifos.balancer import join
 from serifos.balancer import planning
 from serifos.balancer import recorder
-from serifos.balancer.recorder import Achieved
+from serifos.balancer.recorder import Accuracy
 from serifos.balancer.recorder import drifted
 from serifos.balancer.recorder import Recorder
 from serifos.balancer.recovery.diagnoser import Diagnoser
@@ -102,8 +102,7 @@ class Observer:
         number of the disk
     :param recorder: what keeps the history; None where it is read elsewhere
     :param growth: how fast pools fill; None where nobody asks
-    :param achieved: errors of predictions of the last hours; None where
-        nobody asks
+    :param accuracy: how far predictions were off; None where nobody asks
     """
 
     cinder: Cloud
@@ -115,19 +114,19 @@ class Observer:
     qemu_us: Callable[[float], Mapping[str, float]] = lambda _: {}
     recorder: Recorder | None = None
     growth: recorder.Growth | None = None
-    achieved: Achieved | None = None
+    accuracy: Accuracy | None = None
 
     def as_follower(self) -> Observer:
         """This observer while another balancer leads.
 
         It leaves a history that they share to the leader.
         """
-        recorder, achieved = self.recorder, self.achieved
+        recorder, accuracy = self.recorder, self.accuracy
         return dataclasses.replace(
             self, recorder=recorder and (
                 recorder if recorder.is_ours else None),
-            achieved=achieved and dataclasses.replace(
-                achieved, writes=achieved.is_ours))
+            accuracy=accuracy and dataclasses.replace(
+                accuracy, writes=accuracy.is_ours))
 
     @property
     def diagnoser(self) -> Diagnoser:
@@ -161,16 +160,16 @@ class Observer:
             self.qemu_us(settings.window_s), now)
         cluster = throttling.capped(cluster, throttling.caps(
             inventory, cluster.volumes), observed.in_qemu)
-        hours = {} if self.achieved is None else self.achieved.hours(
+        hours = {} if self.accuracy is None else self.accuracy.hours(
             observed.at)
         cluster = drifted(cluster, hours, observed.at)
         if self.growth is not None:
             cluster = self.growth.added(cluster, entries, observed.at)
             recorder.warn(cluster, settings.limits)
-        models = planning.models(cluster, settings.models_dir,
-                                 functools.partial(LOG.warning, '%s'),
-                                 settings.limits.hot_by)
-        checks = planning.achieved(cluster, settings.limits, models)
+        models = planning.read_models(
+            cluster, settings.models_dir,
+            functools.partial(LOG.warning, '%s'), settings.limits.hot_by)
+        checks = planning.model_checks(cluster, settings.limits, models)
         cluster = planning.measured(
             cluster, settings.limits, models, hours, checks)
         unexplained = sentences.unexplained(cluster.pools)
@@ -188,8 +187,8 @@ class Observer:
                      volume.workload is None for volume in cluster.volumes))
         for gap in gaps(inventory, observed, cluster):
             LOG.warning('%s', gap)
-        if self.achieved is not None:
-            self.achieved.note(cluster, checks, entries, observed.at)
+        if self.accuracy is not None:
+            self.accuracy.note(cluster, checks, entries, observed.at)
         watched = self.diagnoser.watch(inventory, observed)
         diagnoses = tuple(self.diagnoser.diagnoses(
             inventory, watched, now))

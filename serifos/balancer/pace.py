@@ -109,8 +109,8 @@ def moved_gib(entries: Iterable[journal.Entry], since: float) -> float:
                for at, gib in each if at > since)
 
 
-def achieved(asked: journal.Entry, result: str,
-             copied_s: float | None) -> dict[str, Any]:
+def copy_rate(asked: journal.Entry, result: str,
+              copied_s: float | None) -> dict[str, Any]:
     """Facts of an outcome: what was estimated of the copy, and its rate.
 
     :param copied_s: from the request until the volume was on its target;

@@ -54,9 +54,9 @@ PLANNERS = {'bfd': bfd.of, 'relieve': relieve.of,
 """Those of serifos itself, of a problem."""
 
 
-def models(cluster: Cluster, directory: str | os.PathLike[str],
-           say: Callable[[str], None],
-           hot_by: str = LATENCY) -> dict[str, Model]:
+def read_models(cluster: Cluster, directory: str | os.PathLike[str],
+                say: Callable[[str], None],
+                hot_by: str = LATENCY) -> dict[str, Model]:
     """The models that the pools name, as far as they can be read.
 
     :param say: is called with a sentence for each other, and for those that
@@ -104,15 +104,16 @@ def warn_of_strays(cluster: Cluster, say: Callable[[str], None]) -> None:
             'planned for.')
 
 
-def fleet_of(cluster: Cluster, found: Mapping[str, Model],
-             floor: float, hot_by: str = LATENCY) -> predictions.Predictions:
+def corrected_fleet(
+        cluster: Cluster, found: Mapping[str, Model], floor: float,
+        hot_by: str = LATENCY) -> predictions.Predictions:
     """The corrected predictions for each pool; none without its model.
 
     :param found: the models by their names
     :param floor: outstanding I/Os below which a workload is idle
     :param hot_by: what pools are compared by
     """
-    fleet = models_of(cluster, found, floor, hot_by)
+    fleet = uncorrected_fleet(cluster, found, floor, hot_by)
     factors = np.array([pool.correction for pool in cluster.pools])
     return predictions.Corrected(fleet, factors, np.where(
         factors == 1, 1.0, _above(cluster, fleet))) if (
@@ -131,9 +132,10 @@ def _above(cluster: Cluster, fleet: pool_models.Fleet) -> predictions.Floats:
         [device[pool.name] for pool in cluster.pools]])
 
 
-def models_of(cluster: Cluster, found: Mapping[str, Model],
-              floor: float, hot_by: str = LATENCY) -> pool_models.Fleet:
-    """The same without corrections, as of :func:`fleet_of`."""
+def uncorrected_fleet(
+        cluster: Cluster, found: Mapping[str, Model], floor: float,
+        hot_by: str = LATENCY) -> pool_models.Fleet:
+    """The same without corrections, as of :func:`corrected_fleet`."""
     its = [found.get(pool.model or '') for pool in cluster.pools]
     if hot_by in TAILS:
         return pool_models.TailFleet(its, hot_by, floor)
@@ -150,14 +152,14 @@ def as_printed(found: Mapping[str, Model]) -> dict[str, Model]:
             for name, model in found.items()}
 
 
-def achieved(cluster: Cluster, limits: Limits,
-             found: Mapping[str, Model]) -> dict[str, pool_errors.Check]:
+def model_checks(cluster: Cluster, limits: Limits,
+                 found: Mapping[str, Model]) -> dict[str, pool_errors.Check]:
     """Pool → what its tenants see, held against what its model predicts.
 
     Of the pools of which both are known; by the model's interval at the Load
     that there is.
     """
-    fleet = models_of(cluster, found, limits.active_floor)
+    fleet = uncorrected_fleet(cluster, found, limits.active_floor)
     its = {name: one for name, one in recent.achieved(Problem.of(
         cluster, fleet, limits)).items()
         if one.seen_us > 0 and one.predicted_us > 0}
@@ -191,10 +193,10 @@ def measured(cluster: Cluster, limits: Limits,
     does not fit its model only if it is slow beside others, too.
 
     :param hours: the last ones of each pool, the oldest first
-    :param checks: of :func:`achieved`, where they are known already
+    :param checks: of :func:`model_checks`, where they are known already
     """
     if checks is None:
-        checks = achieved(cluster, limits, found)
+        checks = model_checks(cluster, limits, found)
     copied = {pool.device_key for pool in cluster.pools if pool.copies_gib}
     checks = {pool.name: checks[pool.name] for pool in cluster.pools
               if pool.name in checks and pool.device_key not in copied}
@@ -282,8 +284,8 @@ def predictions_of(cluster: Cluster, limits: Limits,
     :param found: the models by their names
     :param slots: as of :func:`hot_by`
     """
-    return fleet_of(cluster, found, limits.active_floor,
-                    hot_by(limits, slots))
+    return corrected_fleet(cluster, found, limits.active_floor,
+                           hot_by(limits, slots))
 
 
 def hot_pools(problem: Problem) -> frozenset[str]:
@@ -301,10 +303,10 @@ def violated_slos(problem: Problem) -> frozenset[str]:
                      for volume in violations.broken(State.of(problem)))
 
 
-def plan(planner: str, cluster: Cluster, limits: Limits,
-         found: Mapping[str, Model],
-         slots: Slots | None = None,
-         problem: Problem | None = None) -> Plan:
+def make_plan(planner: str, cluster: Cluster, limits: Limits,
+              found: Mapping[str, Model],
+              slots: Slots | None = None,
+              problem: Problem | None = None) -> Plan:
     """A plan by one of the :data:`PLANNERS`, or of another package.
 
     :param slots: what the volumes did, of which a planner of another
@@ -321,7 +323,7 @@ def plan(planner: str, cluster: Cluster, limits: Limits,
     else:
         made = installed(planner)(
             cluster if slots is None else planned(cluster, slots),
-            fleet_of(cluster, found, limits.active_floor), limits)
+            corrected_fleet(cluster, found, limits.active_floor), limits)
     return made if slots is None else dataclasses.replace(
         made, moves=tuple(_as_measured(move, cluster) for move in made.moves))
 
@@ -418,8 +420,9 @@ def expected(state: State,
     :param found: the models by their names
     """
     cluster = state.problem.cluster
-    fleet = models_of(cluster, found, state.problem.limits.active_floor,
-                      state.problem.hot_by)
+    fleet = uncorrected_fleet(
+        cluster, found, state.problem.limits.active_floor,
+        state.problem.hot_by)
     pools = np.flatnonzero(state.problem.modelled)
     loads = state.loads[state.problem.device[pools]]
     slots = loads.shape[1]

@@ -134,8 +134,8 @@ def warn(cluster: Cluster, limits: Limits) -> None:
 
 
 @dataclasses.dataclass(frozen=True)
-class Achieved:
-    """What the last hours teach.
+class Accuracy:
+    """How far predictions of pools were off in the last hours.
 
     :param is_ours: whether no other host reaches what is kept
     :param writes: whether errors are kept, and not only read
@@ -158,7 +158,7 @@ class Achieved:
              entries: Sequence[journal.Entry], now: float) -> None:
         """Keeps the errors of an observation, but of pools that are copied.
 
-        :param checks: of :func:`.planning.achieved`
+        :param checks: of :func:`.planning.model_checks`
         :param entries: of the journal
         """
         if not self.writes:

@@ -170,11 +170,11 @@ class Balancer:
 
     def _follow_moves(self) -> None:
         """Writes down what moves of the last hours achieved."""
-        achieved, now = self.observer.achieved, self.observer.clock()
-        ended = [] if achieved is None else achieved_moves.due(
+        accuracy, now = self.observer.accuracy, self.observer.clock()
+        ended = [] if accuracy is None else achieved_moves.due(
             self.carrier.entries(), now)
         if ended:
-            for facts in achieved_moves.achieved(ended, achieved.hours(now)):
+            for facts in achieved_moves.results(ended, accuracy.hours(now)):
                 LOG.info('Volume %s was moved: %s.', facts['volume'],
                          achieved_moves.clause(facts))
                 self.observer.journal.write('achieved', **facts)

@@ -74,7 +74,7 @@ def text(conf: cfg.ConfigOpts, planned: Planned, now: float,
 def _hours(conf: cfg.ConfigOpts, now: float,
            say: Callable[[str], None]) -> Hours:
     try:
-        return stored_history.achieved(conf).kept.hours(
+        return stored_history.accuracy(conf).kept.hours(
             now - cloud_charts.DAY_S, now)
     except errors.SerifosError as exc:
         say(f'The last day is left out: {exc}')

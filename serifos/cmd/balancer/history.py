@@ -149,7 +149,7 @@ class History(verb.Verb):
                 'with it.')
         days = 1.0 if parsed_args.days is None else parsed_args.days
         now, seconds = time.time(), _seconds(days, pool_errors.HOUR_S)
-        achieved = stored_history.achieved(self.app.conf)
+        achieved = stored_history.accuracy(self.app.conf)
         its = _read_pools(achieved.kept, now, now - seconds, parsed_args.what)
         of = 'pools' if parsed_args.what is None else (
             f'pool {parsed_args.what}')

@@ -78,7 +78,7 @@ def judged(conf: cfg.ConfigOpts, cluster: Cluster,
     if planner == planning.PAPER:
         limits = dataclasses.replace(limits, hot_by=hot_by.LATENCY,
                                      trust_models=True)
-    models = planning.models(cluster, models_dir, say, limits.hot_by)
+    models = planning.read_models(cluster, models_dir, say, limits.hot_by)
     cluster = planning.measured(
         cluster, limits, models, stored_history.hours(conf, cluster))
     if made is not None:
@@ -91,7 +91,7 @@ def judged(conf: cfg.ConfigOpts, cluster: Cluster,
     if planner == planning.PAPER:
         cluster = settings.planned(cluster)
         models = planning.as_printed(models)
-        return Judged(planning.plan(planner, cluster, limits, models),
+        return Judged(planning.make_plan(planner, cluster, limits, models),
                       cluster, limits, models, None)
     slots = stored_history.slots(conf, cluster, say)
     basis = decide.Basis.of(settings, cluster, limits, models, slots)

@@ -63,8 +63,8 @@ class Slo(app.Fails, command.Command):
         cluster = adapters.cluster(conf, parsed_args.cluster)
         planning.warn_of_strays(cluster, self.say)
         limits = adapters.limits_of(conf)
-        fleet = planning.fleet_of(
-            cluster, planning.models(cluster, directory, self.say),
+        fleet = planning.corrected_fleet(
+            cluster, planning.read_models(cluster, directory, self.say),
             limits.active_floor)
         judged = functools.partial(
             supported.supported, cluster, fleet, limits, loads, share / 100)

@@ -13,7 +13,7 @@ from oslo_config import cfg
 
 from serifos.balancer import decide
 from serifos.balancer import join
-from serifos.balancer.recorder import Achieved
+from serifos.balancer.recorder import Accuracy
 from serifos.balancer.recorder import Growth
 from serifos.balancer.recorder import Recorder
 from serifos.cmd.balancer import adapters
@@ -79,13 +79,13 @@ def _growth(database: connection.Database, horizon_s: float) -> Growth:
     return Growth(Space(*kept), Homes(*kept), horizon_s)
 
 
-def achieved(conf: cfg.ConfigOpts) -> Achieved:
+def accuracy(conf: cfg.ConfigOpts) -> Accuracy:
     """What holds predictions against what pools show.
 
     :raises InputError: where the database's URL is invalid
     """
     database = store(conf).database
-    return Achieved(pool_errors.PoolErrors(database),
+    return Accuracy(pool_errors.PoolErrors(database),
                     database.file is not None)
 
 
@@ -97,7 +97,7 @@ def hours(conf: cfg.ConfigOpts, cluster: Cluster) -> errors_of_pools.Hours:
     end = _observed_at(cluster)
     try:
         with owners.as_owner(adapters.settings(conf).state_dir):
-            return achieved(conf).kept.hours(
+            return accuracy(conf).kept.hours(
                 end - errors_of_pools.PROVES_S, end)
     except errors.SerifosError:
         return {}

@@ -58,7 +58,7 @@ class Undo(verb.Verb):
         _refuse_older(cluster, done.ended_at)
         limits = dataclasses.replace(
             pace.at_learnt_rates(settings.limits, entries), trust_models=True)
-        models = planning.models(
+        models = planning.read_models(
             cluster, adapters.models_dir(conf, None), self.say,
             limits.hot_by)
         slots = stored_history.slots(conf, cluster, self.say)

@@ -191,7 +191,7 @@ def balancer_of(conf: cfg.ConfigOpts,
         adapters.cinder(conf, stopped), source, journal_of(conf), wanted,
         time.time, adapters.nova(conf, stopped),
         adapters.qemu_us(conf, stopped), stored_history.recorder(conf, source),
-        stored_history.growth(conf), stored_history.achieved(conf))
+        stored_history.growth(conf), stored_history.accuracy(conf))
     return Balancer.of(
         observer, adapters.plans(conf), pause,
         history=(stored_history.Past.of(conf, source).history

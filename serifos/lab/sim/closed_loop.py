@@ -66,7 +66,7 @@ def run(loop: Loop) -> Moved:
         smoothed = latest.smoothed(seen, at)
         latest = latest.after(recent.Round(at, seen, planning.hot_pools(
             planning.problem_of(seen, limits, loop.models)), frozenset()))
-        plan = planning.plan('relieve', smoothed, dataclasses.replace(
+        plan = planning.make_plan('relieve', smoothed, dataclasses.replace(
             limits, held=latest.hot), loop.models)
         for move in plan.moves[:BATCH]:
             volume = now.volume(move.volume)
@@ -117,7 +117,7 @@ def drifted(loop: Drift) -> Drifted:
     moves, before = 0, _worst_us(cloud)
     limits = scenario.limits(trust_models=not loop.measured)
     for _ in range(loop.rounds):
-        plan = planning.plan('relieve', planning.measured(
+        plan = planning.make_plan('relieve', planning.measured(
             cloud.observe(), limits, models), limits, models)
         for move in plan.moves[:BATCH]:
             cloud.migrate(move.volume, move.target)

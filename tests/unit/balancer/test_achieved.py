@@ -7,7 +7,7 @@ import ddt
 import testtools
 
 from serifos.balancer import planning
-from serifos.balancer.recorder import Achieved
+from serifos.balancer.recorder import Accuracy
 from serifos.database import connection
 from serifos.database.pool_errors import PoolErrors
 from serifos.facts import cluster
@@ -40,11 +40,11 @@ class FarTest(testtools.TestCase):
     def test_by_the_interval_at_the_load_that_there_is(self, q, ratio, far):
         pattern = Workload(50, 64, q)
         us = ratio * self.MODEL.predict(self.MODEL.load([pattern]))
-        seen = planning.achieved(cluster.Cluster((cluster.Pool('p', 'm', 1,
-                                                               1),), (
-            cluster.Volume('v', 'p', 1, workload=dataclasses.replace(
-                pattern, iops=1e6 * q / us, latency_us=us)),)),
-            Limits(), {'m': self.MODEL})['p']
+        pool = cluster.Pool('p', 'm', 1, 1)
+        volume = cluster.Volume('v', 'p', 1, workload=dataclasses.replace(
+            pattern, iops=1e6 * q / us, latency_us=us))
+        seen = planning.model_checks(cluster.Cluster((pool,), (volume,)),
+                                     Limits(), {'m': self.MODEL})['p']
         self.assertAlmostEqual(ratio, seen.seen_us / seen.predicted_us)
         self.assertEqual(far, seen.far)
 
@@ -72,7 +72,7 @@ class AchievedTest(cloud.Case):
 
     @property
     def balancer(self):
-        return self.made(achieved=Achieved(
+        return self.made(accuracy=Accuracy(
             self.kept, is_ours=False, writes=self.writes))
 
     def round(self):

@@ -5,7 +5,7 @@ import ddt
 import testtools
 
 from serifos.balancer import achieved_moves
-from serifos.balancer.recorder import Achieved
+from serifos.balancer.recorder import Accuracy
 from serifos.database import connection
 from serifos.database.pool_errors import PoolErrors
 from serifos.facts.journal import Entry
@@ -74,7 +74,7 @@ class DueTest(testtools.TestCase):
 class AchievedTest(testtools.TestCase):
 
     def told(self, entries, at=5 * HOUR, **latencies):
-        return list(achieved_moves.achieved(
+        return list(achieved_moves.results(
             achieved_moves.due(entries, BEGIN + at), hours(**latencies)))
 
     def test_the_mean_of_the_hours_beside_the_predictions(self):
@@ -85,8 +85,8 @@ class AchievedTest(testtools.TestCase):
             'volume': 'v', 'source': 'a', 'target': 'b', 'hours': 2,
             'predicted_source_us': 300.0, 'predicted_target_us': 500.0,
             'source_us': 310, 'target_us': 500}, facts)
-        self.assertEqual('in 2 h after it b shows 0.5 ms (0.5 predicted), '
-                         'a shows 0.31 ms (0.3 predicted)',
+        self.assertEqual('in 2 h after it b had 0.5 ms (0.5 predicted), '
+                         'a had 0.31 ms (0.3 predicted)',
                          achieved_moves.clause(facts))
         Entry.checked(times.text(BEGIN), 'achieved', facts)
 
@@ -94,7 +94,7 @@ class AchievedTest(testtools.TestCase):
         facts, = self.told(moved(600), b=[None, 480])
         self.assertEqual((None, 480), (facts['source_us'],
                                        facts['target_us']))
-        self.assertEqual('in 1 h after it b shows 0.48 ms',
+        self.assertEqual('in 1 h after it b had 0.48 ms',
                          achieved_moves.clause(facts))
 
     def test_what_was_not_seen_is_not_told(self):
@@ -116,7 +116,7 @@ class RoundsTest(cloud.Case):
 
     @property
     def balancer(self):
-        return self.made(achieved=Achieved(
+        return self.made(achieved=Accuracy(
             PoolErrors(connection.Database(
                 f'sqlite:///{self.dir}/history.sqlite',
                 content=connection.HISTORY))))

@@ -33,7 +33,7 @@ def measured(*volumes, limits=LIMITS, hours=(), pools='abc'):
 
 
 def planned(cluster, limits=LIMITS, planner='relieve'):
-    return planning.plan(planner, cluster, limits, clusters.MODELS)
+    return planning.make_plan(planner, cluster, limits, clusters.MODELS)
 
 
 class UnexplainedTest(testtools.TestCase):

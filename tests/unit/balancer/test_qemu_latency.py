@@ -21,7 +21,8 @@ class QemuLatencyTest(cloud.Case):
 
     def shown(self, plan, seen):
         """A plan for an observation as its reader sees it."""
-        models = planning.models(seen, self.settings.models_dir, self.fail)
+        models = planning.read_models(
+            seen, self.settings.models_dir, self.fail)
         return plan_text.text(planning.outlook(
             plan, planning.state(seen, self.settings.limits, models),
             models), 0.0, 900.0)

@@ -201,8 +201,9 @@ class GapTest(testtools.TestCase):
         return latest.smoothed(self.cluster(None, **last), 0.0)
 
     def figure_us(self, cluster):
-        return planning.plan('relieve', cluster, Limits(),
-                             clusters.MODELS).latency_us['a'].before
+        return planning.make_plan(
+            'relieve', cluster, Limits(),
+            clusters.MODELS).latency_us['a'].before
 
     def test_what_it_lately_did_stands_in(self):
         found = self.smoothed(Workload(50, 96), Workload(50, 128))
@@ -211,7 +212,7 @@ class GapTest(testtools.TestCase):
 
     def test_it_is_not_moved(self):
         found = self.smoothed(Workload(50, 128))
-        plan = planning.plan('relieve', found, Limits(), clusters.MODELS)
+        plan = planning.make_plan('relieve', found, Limits(), clusters.MODELS)
         self.assertNotIn('u', [move.volume for move in plan.moves])
         self.assertIn(('u', 'no telemetry'), [
             (refusal.volume, refusal.reason) for refusal in plan.refused])

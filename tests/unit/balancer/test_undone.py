@@ -33,7 +33,7 @@ class UndoneTest(cloud.Case):
     def undo(self):
         seen, limits = self.balancer.observer.observe(), self.settings.limits
         done = plans.carried(self.entries(), self.plan.id)
-        fleet = planning.fleet_of(
+        fleet = planning.corrected_fleet(
             seen.cluster, seen.models, limits.active_floor)
         return self.plans.keep(planning.issued(undo.plan(
             seen.cluster, fleet, limits, done.moves), self.now, 86400.0),

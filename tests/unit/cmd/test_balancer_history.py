@@ -265,7 +265,7 @@ class HistoryOfPoolsTest(_Case):
     """Pool a shows what is predicted, b twice that, for eight hours."""
 
     def kept(self, hours=8, rounds=4, b=(4000, 2000)):
-        database = stored_history.achieved(conf.load([str(self.file)])).kept
+        database = stored_history.accuracy(conf.load([str(self.file)])).kept
         last = int(time.time()) // pool_errors.HOUR_S * pool_errors.HOUR_S
         for nth in reversed(range(hours)):
             for _ in range(rounds):

@@ -122,7 +122,7 @@ class ReportTest(case.DirectoryCase):
         self.assertTrue(said.startswith(
             f'In part. Plan {stored.id} of relieve, created at '), said)
         self.assertIn(f'1 of {len(doc["moves"])} moves made', said)
-        self.assertIn('shows 3.3 ms (3 predicted)', said)
+        self.assertIn('had 3.3 ms (3 predicted)', said)
         page = words(self.page())
         self.assertIn('the middle one was 10 % off', page)
         self.assertIn('success', page)

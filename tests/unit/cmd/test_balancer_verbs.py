@@ -368,7 +368,7 @@ class HistoryTest(Case):
                              predicted_target_us=640.0)
         _, out, _ = self.verb(balancer_history.History)
         self.assertTrue(out.endswith(
-            f'  achieved  u  in 3 h after it {B} shows 0.7 ms (0.64 '
+            f'  achieved  u  in 3 h after it {B} had 0.7 ms (0.64 '
             'predicted)\n'), out)
 
     def test_resume(self):

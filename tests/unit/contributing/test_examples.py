@@ -93,7 +93,7 @@ class PlannerTest(Case):
         cluster = Cluster(
             (clusters.pool('a'), clusters.pool('b'), clusters.pool('c')),
             volumes)
-        return planning.plan(
+        return planning.make_plan(
             'hottest', cluster, Limits(), clusters.MODELS)
 
     def test_the_hottest_volume_moves_and_no_other(self):

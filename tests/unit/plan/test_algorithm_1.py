@@ -76,7 +76,8 @@ class Algorithm1Test(case.DirectoryCase):
         for seed in range(CASES):
             workloads, hosts = drawn(vectors, seed)
             cluster = observed(workloads, hosts)
-            fleet = planning.fleet_of(cluster, models, workload.ACTIVE_FLOOR)
+            fleet = planning.corrected_fleet(
+                cluster, models, workload.ACTIVE_FLOOR)
             plan = bfd.plan(cluster, fleet, Limits(), paper=True)
             self.assertEqual(algorithm_1.load_balance(workloads, hosts),
                              plan.steps, seed)
