@@ -98,15 +98,15 @@ def of_pools(seen: outlook.Outlook, shown: Sequence[outlook.PoolOutlook]
     """A row for each of these pools."""
     column, meaning = _FIGURES.get(seen.hot_by, ('', 'hot: '))
     return table.Table(
-        ('pool', 'volumes', 'seen', 'now', 'interval', 'after',
+        ('pool', 'volumes', 'measured', 'predicted', 'interval', 'after',
          *(column,) * bool(column), 'hot', 'violated', 'forecast',
          'immovable', 'GiB free',
          'after'),
         [_pool(each, seen.hot_by) for each in shown],
         textwrap.fill(
             'Pools, the slowest first; volumes: active ones of all. '
-            'Latencies, ms: seen: measured now; now: predicted, with its '
-            '90 % interval; after: predicted after the plan. '
+            'Latencies, ms: measured; predicted now, with its 90 % interval; '
+            'after: predicted after the plan. '
             + f'{meaning}over {100 * seen.limits.hot_ratio:g} % above the '
             'mean of the pools where its volumes may live'
             + ', or as its serifos_hot_ratio sets' * any(
