@@ -169,12 +169,13 @@ class Lead:
             if isinstance(exc, errors.NotLeading):
                 if kept and self._parts.scheme in _LOCAL:
                     LOG.warning(
-                        'Whoever leads now does not use the lock %s: set '
-                        '[balancer] lock_url of all hosts that share the '
-                        'database to a lock that they share, too.', self._url)
+                        'The balancer that leads now does not use the lock '
+                        '%s: set [balancer] lock_url of all hosts that share '
+                        'the database to a lock that they share, too.',
+                        self._url)
                 raise
             raise errors.NotLeading(
-                f'Whether this balancer leads cannot be proved: {exc}'
+                f'This balancer cannot prove that it leads: {exc}'
             ) from None
 
     def give_back(self) -> None:

@@ -175,9 +175,9 @@ class Executor:
                 limit_s, self.timeouts.unanswered_s * (not request.sure)):
             outcome = Outcome('timeout', (
                 f'not over after {waited_s:.0f} s; '
-                'Cinder may still end it, and nothing else is moved '
-                'before it has, or counts as stuck or forgotten'
-                + ('; it would undo what was changed meanwhile: '
+                'Cinder may still end it, and nothing else is moved until '
+                'it has, or until the migration counts as stuck or forgotten'
+                + ('; Cinder would undo what was changed meanwhile: '
                    f'{changes.words(request.changed)}'
                    if request.changed else '')))
         return outcome and self.closer.close(asked, outcome, request.copied_s)

@@ -49,7 +49,7 @@ def sentences(api: Any) -> Iterator[None]:
             'serifos.conf.', 401) from None
     except ks_exceptions.CatalogException as exc:
         raise cinder_errors.Refused(
-            f'Keystone\'s catalogue does not tell where Cinder is: '
+            f'Keystone\'s catalogue does not list Cinder: '
             f'{said(exc)}; look at region_name, valid_interfaces and the '
             'project in [cinder] of serifos.conf, or set endpoint_override.',
             cinder_errors.MISDIRECTED) from None
@@ -81,7 +81,7 @@ def sentences(api: Any) -> Iterator[None]:
     except (ArithmeticError, AttributeError, LookupError, RecursionError,
             TypeError, ValueError) as exc:
         raise errors.CloudError(
-            f'What answers at {_where(api)} is not a Cinder API as expected '
+            f'The answer of {_where(api)} is not one of Cinder\'s API '
             f'({said(exc)}); look at the URL in [cinder] of serifos.conf.'
             ) from exc
 

@@ -177,7 +177,7 @@ def _problem(exc: Exception) -> str:
         return web.tls(exc, 'Nova')
     if isinstance(exc, exceptions.ClientException):
         return f'Nova does not answer: {_said(exc)}'
-    return f'what answers is not Nova as expected ({exc})'
+    return f'the answer is not one of Nova\'s API ({exc})'
 
 
 def _said(exc: exceptions.ClientException) -> str:

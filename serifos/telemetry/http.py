@@ -79,8 +79,8 @@ def ask(session: Session, url: str, method: str = 'GET',
             f'{shown(url)} does not answer: {_cause(exc)}.') from None
     if answer.status_code in (401, 403):
         raise errors.CloudError(
-            f'{shown(url)} refuses the login it was given, or wants one '
-            f'(HTTP {answer.status_code}).')
+            f'{shown(url)} refuses the login, or wants one (HTTP '
+            f'{answer.status_code}); see auth in [telemetry].')
     if answer.status_code != 200:
         said = ' '.join(answer.text.split())[:200]
         kind = Refused if answer.status_code in (400, 404) else (

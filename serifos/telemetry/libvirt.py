@@ -49,7 +49,7 @@ class Libvirt:
         try:
             return self._latency_us(window_s)
         except errors.CloudError as exc:
-            LOG.warning('Latencies as QEMU sees them are not known: %s', exc)
+            LOG.warning('Latencies measured by QEMU are not known: %s', exc)
             return {}
 
     def _latency_us(self, window_s: float) -> dict[str, float]:

@@ -99,7 +99,7 @@ class Server:
             self.session, self.url, 'POST', data={'query': query})))
         try:
             for warning in doc['warnings'].array_if_any()[:9]:
-                LOG.warning('Prometheus says: %s',
+                LOG.warning('Prometheus warns: %s',
                             errors.one_line(str(warning)))
             return _series(doc['data']['result'])
         except ValueError as exc:
@@ -440,7 +440,7 @@ def _tell(lost: Mapping[str, Sequence[counters.Reading]]) -> None:
     for host, its in sorted(lost.items()):
         if its:
             LOG.warning(
-                'What volumes of %s did from %s to %s is not all known: %s',
+                'The history of the volumes of %s has gaps from %s to %s: %s',
                 host, times.text(its[0].at), times.text(its[-1].at),
                 its[-1].fault)
 

@@ -104,8 +104,7 @@ class Scrape(Telemetry):
             {host: functools.partial(self._reading, url)
              for host, url in self._endpoints.items()}, seconds)
         silent = Reading(began, fault=(
-            'its node_exporter had not answered, or could not be asked, '
-            f'within {seconds:g} s'))
+            f'its node_exporter did not answer within {seconds:g} s'))
         readings = {host: found.get(host, silent)
                     for host in self._endpoints}
         self._ring.append(readings)

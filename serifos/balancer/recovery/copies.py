@@ -69,7 +69,7 @@ class Orphan:
         return (f'Cinder will not delete {self.name} on {self.pool}, a copy '
                 'of the data that no record names. To have it wiped and '
                 f'deleted too, run on {self.host}: lvrename {self.group} '
-                f'{self.name} volume-{self.copy}  - and begin again.')
+                f'{self.name} volume-{self.copy}  - and run recover again.')
 
     def after(self) -> str:
         """How to have it deleted when its record is gone.
@@ -140,8 +140,8 @@ def _key(halves: Sequence[Record]) -> str:
             'Cinder would delete together with the copy, and nobody could '
             "read the volume again. In Cinder's database take the key off "
             'the copy, not off the volume: UPDATE volumes SET '
-            f'encryption_key_id = NULL WHERE id IN ({ids}); - and begin '
-            'again. Do not delete the copy otherwise')
+            f'encryption_key_id = NULL WHERE id IN ({ids}); - and run '
+            'recover again. Do not delete the copy otherwise')
 
 
 def lv_name(record: Record) -> str:
@@ -166,7 +166,7 @@ def _lost(record: Record, halves: Sequence[Record],
         return (f'{its}; its data is in {may_be[0]}, which Cinder did not '
                 f'get to rename. Run on {names.host(pool)}: lvrename '
                 f'{_group(groups, pool)} {may_be[0]} {lv_name(record)}  - and '
-                'begin again')
+                'run recover again')
     wanted = _names(record, halves)
     seen = ', '.join(f'{name} on {where}' for where, names_there
                      in held.items() for name in sorted(

@@ -49,6 +49,7 @@ from serifos.facts.inventory import Record
 from serifos.facts import journal
 from serifos.facts.journal import Entry
 from serifos.facts.journal import Journal
+from serifos.facts import phrases
 from serifos.facts.servers import Compute
 from serifos.facts import times
 from serifos.plan import eligibility
@@ -304,9 +305,9 @@ def diagnose(record: Record, halves: tuple[Record, ...],
     down = _down(ends, inventory)
     if down is not None:
         overdue = now - changed >= limit_s(record.size_gib)
-        return answer(False, f'the service of {down} is not up, ' + (
+        return answer(False, f'the cinder-volume of {down} is not up; ' + (
             'start it: nothing can be recovered before' if overdue else
-            'wait for it'), stuck=overdue)
+            'wait until it is'), stuck=overdue)
     why = _clocks(ends, inventory, _changed(record), now)
     if why is not None:
         return answer(False, why)
@@ -380,9 +381,10 @@ def _unread(inventory: Inventory) -> str | None:
 def _in_use(halves: Sequence[Record]) -> str | None:
     for half in halves:
         if half.attachments or half.status in AT_WORK:
+            attached = phrases.count(len(half.attachments), 'attachment')
             return (f'its copy {half.id} on {half.pool} is {half.status} '
-                    f'with {len(half.attachments)} attachments, so that Nova '
-                    'copies to it or an instance uses it')
+                    f'with {attached}: Nova copies to it, or a server uses '
+                    'it')
     return None
 
 
@@ -408,13 +410,13 @@ def _clocks(ends: Sequence[Record], inventory: Inventory,
             continue
         ahead_s = service.updated_at - now
         if ahead_s > AHEAD_S or ahead_s < -BEHIND_S:
-            return (f'the last heartbeat of {service.host} is of '
+            return (f'by its last heartbeat the clock of {service.host} is '
                     f'{abs(ahead_s):.0f} s '
-                    f'{"after" if ahead_s > 0 else "before"} now by the '
-                    'clock here; set the clocks right and wait')
+                    f'{"ahead of" if ahead_s > 0 else "behind"} the clock '
+                    'here; synchronize the clocks, and wait')
     if changed > now + AHEAD_S:
-        return (f'it was changed {changed - now:.0f} s after now by '
-                'the clock here; set the clocks right and wait')
+        return (f'by the clock here it was changed {changed - now:.0f} s in '
+                'the future; synchronize the clocks, and wait')
     return None
 
 
@@ -439,8 +441,7 @@ def _not_quiet(ends: Sequence[Record],
         seen = observed.volumes.get(end.id)
         if seen is not None and seen.quiet_s < QUIET_S:
             return (f'its logical volume on {end.pool} is known to be quiet '
-                    f'for {seen.quiet_s:.0f} s only, '
-                    f'{QUIET_S:.0f} s are needed')
+                    f'for {seen.quiet_s:.0f} s; {QUIET_S:.0f} s are needed')
     return None
 
 

@@ -169,7 +169,7 @@ class Diagnosis:
             return (f'The migration of volume {self.record.id}'
                     f'{", which is in use," if self.swap else ""} is stuck: '
                     f'{self.why}.' + (
-                        f' What ends it is shown by: {self.command}'
+                        f' To end it, run: {self.command}'
                         if self.cure else ''))
         if self.broken:
             return (f'The migration of volume {self.record.id} broke off '

@@ -243,7 +243,8 @@ def _must_be_idle(half: Record, record: Record,
     if used or not of_volume or not same:
         raise errors.InputError(
             f'{half.id} is no longer an idle copy of {record.id}; nothing '
-            'was done to it. Look at both, and run recover again.')
+            'was done to it. Look at both with openstack volume show, and '
+            'run recover again.')
 
 
 def _as_before(diagnosis: Diagnosis, cinder: Cloud) -> None:
@@ -257,8 +258,8 @@ def _as_before(diagnosis: Diagnosis, cinder: Cloud) -> None:
     if now is None or (now.pool, now.lv_id) != (data.pool, data.lv_id) or (
             cinder.attachments_of(record.id) != its):
         raise errors.CloudError(
-            f'Volume {record.id} or its attachments have changed while it was '
-            'recovered; look at: openstack volume show '
+            f'Volume {record.id} or its attachments have changed during the '
+            'recovery; look at: openstack volume show '
             f'{record.id}; openstack --os-volume-api-version 3.44 volume '
             f'attachment list --volume-id {record.id}')
 
@@ -292,8 +293,8 @@ def ready(diagnoses: Iterable[Diagnosis], watched: activity.Observed,
         volume = each.record.id
         why = why_not(each, entries, watched)
         if why is not None:
-            LOG.info('The recovery of volume %s is left to a person: %s.',
-                     volume, why)
+            LOG.info('Volume %s is not recovered without a person: %s. To '
+                     'recover it, run: %s', volume, why, each.command)
             continue
         what = {'halves': [half.id for half in each.halves],
                 'keep': each.keep}
@@ -317,15 +318,15 @@ def why_not(found: Diagnosis, entries: Sequence[Entry],
     """Why a person has to recover a forgotten migration, or None."""
     tries, ours = _tries(found.record.id, entries)
     if not _asked_here(found, entries):
-        return 'this balancer did not ask for it'
+        return 'this balancer did not request the migration'
     if not found.listed:
-        return 'Cinder does not list the logical volumes there'
+        return 'Cinder does not list the logical volumes of its pool'
     if found.orphans:
-        return 'it leaves a copy that no record names'
+        return 'a copy that no record names would be left'
     if tries >= TRIES:
         return f'{tries} recoveries of it have failed'
     if tries and not ours:
-        return 'a person has begun it'
+        return 'a person has begun to recover it'
     if not tries and not _certain(found, watched):
         return ('telemetry does not show that the volume was written as late '
                 'as its copy')

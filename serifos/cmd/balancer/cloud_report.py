@@ -77,7 +77,7 @@ def _hours(conf: cfg.ConfigOpts, now: float,
         return stored_history.accuracy(conf).kept.hours(
             now - cloud_charts.DAY_S, now)
     except errors.SerifosError as exc:
-        say(f'The last day is left out: {exc}')
+        say(f'The last day of pools is not shown: {exc}')
         return {}
 
 

@@ -92,7 +92,9 @@ class History(verb.Verb):
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         if parsed_args.until is not None and (
                 parsed_args.what is None or parsed_args.pools):
-            raise errors.InputError('--until is of what a VOLUME did.')
+            raise errors.InputError(
+                '--until ends the activity of a VOLUME; give one with it, '
+                'without --pools.')
         if parsed_args.out is not None:
             self._write(parsed_args)
             return
@@ -104,8 +106,8 @@ class History(verb.Verb):
             return
         if parsed_args.volume is not None:
             raise errors.InputError(
-                '--volume is of migrations; give it, or a VOLUME whose '
-                'activity is shown.')
+                '--volume selects migrations; give it, or a VOLUME whose '
+                'activity is shown, not both.')
         past = stored_history.Past.of(self.app.conf)
         found = self._activity(past, parsed_args)
         output.show(parsed_args, _documents(found),
@@ -130,8 +132,8 @@ class History(verb.Verb):
         if (parsed_args.what, parsed_args.volume) != (None, None) or (
                 parsed_args.pools):
             raise errors.InputError(
-                '--out writes what all volumes did; give no VOLUME and no '
-                '--pools with it.')
+                '--out writes the activity of all volumes; give no VOLUME '
+                'and no --pools with it.')
         days = 7.0 if parsed_args.days is None else parsed_args.days
         step_s = 300 if parsed_args.step is None else parsed_args.step
         seconds = _seconds(days, step_s)
@@ -145,8 +147,8 @@ class History(verb.Verb):
         """Shows the errors of pools."""
         if (parsed_args.volume, parsed_args.step) != (None, None):
             raise errors.InputError(
-                '--pools shows pools by hours; give no --volume and no --step '
-                'with it.')
+                '--pools shows the hours of pools; give no --volume and no '
+                '--step with it.')
         days = 1.0 if parsed_args.days is None else parsed_args.days
         now, seconds = time.time(), _seconds(days, pool_errors.HOUR_S)
         achieved = stored_history.accuracy(self.app.conf)

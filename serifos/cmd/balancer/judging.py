@@ -114,5 +114,5 @@ def _at_learnt_rates(conf: cfg.ConfigOpts, limits: Limits,
         with owners.as_owner(settings.state_dir):
             return pace.at_learnt_rates(limits, kept.entries())
     except errors.SerifosError as exc:
-        say(f'How long migrations took is left out: {exc}')
+        say(f'Copy rates of earlier migrations are not used: {exc}')
         return limits

@@ -98,7 +98,7 @@ class Reapply(verb.Asks):
         labels = changes.labels(lost)
         if not any(labels):
             raise errors.InputError(
-                'That is left to a person; nothing was done.')
+                'Nothing was done; run these commands by hand.')
         self.confirm(f'Set name, description and metadata of {volume} so?',
                      parsed_args)
         leader.Requests(cinder).relabel(volume, *labels)
@@ -106,8 +106,8 @@ class Reapply(verb.Asks):
             cinder.volume(volume) or record))
         journal.write('recover', volume=volume, result=changes.RESTORED,
                       reason=changes.words(lost))
-        print('They are set.' + (
-            f' Left to a person: {changes.words(rest)}.' if rest else ''))
+        print('Name, description and metadata are set.' + (
+            f' To be done by hand: {changes.words(rest)}.' if rest else ''))
 
 
 class Resume(verb.Verb):

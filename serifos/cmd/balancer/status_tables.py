@@ -123,8 +123,9 @@ def round_(seen: Status) -> str:
         return 'none: there is no observation'
     ago = f'{_duration(seen.observed_s)} ago'
     if seen.overdue:
-        return (f'{ago}; the next one is late by {_duration(-seen.next_s)}: '
-                'does serifos-balancer run?')
+        return (f'{ago}; the next one is overdue by '
+                f'{_duration(-seen.next_s)}: see whether serifos-balancer run '
+                'is running')
     return f'{ago}; the next in {_duration(seen.next_s)}'
 
 

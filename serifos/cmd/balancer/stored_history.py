@@ -180,7 +180,7 @@ def slots(conf: cfg.ConfigOpts, cluster: Cluster,
             return decide.slots(past.history, places, _observed_at(cluster),
                                 settings)
     except errors.SerifosError as exc:
-        say(f'The days before are left out: {exc}')
+        say(f'The history is not used: {exc}')
         return None
 
 

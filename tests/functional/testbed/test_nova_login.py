@@ -40,7 +40,7 @@ class LoginTest(login_case.LoginCase):
             self.refused({**good, name: 'wrong'},
                          'Keystone refuses the login (')
         self.refused({**good, 'region_name': 'elsewhere'},
-                     'catalogue does not tell where Cinder is')
+                     'catalogue does not list Cinder')
         self.refused({**good, 'auth_url':
                       f'http://{layout.CONTROL}:{NO_PORT}/v3'},
                      'Keystone does not answer')

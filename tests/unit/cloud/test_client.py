@@ -433,7 +433,7 @@ class ErrorTest(Case):
                 'X-Subject-Token': 't'}}])
         cinder = volumes.keystone(web.Session(auth=identity.V3Password(
             KEYSTONE, username='u', password='p', user_domain_id='d')))
-        for words in 'Keystone refuses the login', 'catalogue does not tell':
+        for words in 'Keystone refuses the login', 'catalogue does not list':
             error = self.assertRaises(
                 cinder_errors.Refused, cinder.migrate, 'v', 'b@ssd#ssd')
             self.assertIn(words, str(error))
@@ -452,7 +452,7 @@ class ErrorTest(Case):
             KEYSTONE, username='u', password='p', user_domain_id='d')),
             region_name='two')
         error = self.assertRaises(cinder_errors.Refused, cinder.volume, 'v')
-        self.assertIn('catalogue does not tell where Cinder is', str(error))
+        self.assertIn('catalogue does not list Cinder', str(error))
 
     def test_a_wrong_url_is_no_matter_of_the_volume(self):
         self.http.post(f'{URL}/volumes/v/action', status_code=404,

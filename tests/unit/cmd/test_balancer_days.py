@@ -103,5 +103,5 @@ class DaysTest(days.DaysCase):
         (self.dir / 'history.sqlite').mkdir()
         for verb in ('plan',), ('explain', 'node3'):
             out, err = self.run_verb(*verb)
-            self.assertIn('The days before are left out: The history', err)
+            self.assertIn('The history is not used: The history', err)
             self.assertIn(PRESENT, out)

@@ -149,8 +149,8 @@ class HistoryOfAVolumeTest(_Case):
         (('--step', '0'), 'in slots of 0 s'), (('--step', '-60'), '-60 s'),
         (('--step', '90'), 'a multiple of 60 s'),
         (('--until', 'noon'), '--until noon is not an ISO 8601 time'),
-        (('--until', '2026-01-01', '--pools'), '--until is of what'),
-        (('--volume', 'b'), '--volume is of migrations'))
+        (('--until', '2026-01-01', '--pools'), '--until ends the activity'),
+        (('--volume', 'b'), '--volume selects migrations'))
     @ddt.unpack
     def test_what_cannot_be_shown(self, arguments, why):
         self.written(1)

@@ -67,7 +67,7 @@ class PacedTest(test_balancer_status.Case):
             self.examples / 'cluster.json', '--models',
             self.examples / 'models')
         self.assertEqual(0, code)
-        self.assertIn('How long migrations took is left out', err)
+        self.assertIn('Copy rates of earlier migrations are not used', err)
 
     def test_mode_auto_copies_so_much_a_day_where_nobody_says(self):
         for mode, option, most in (

@@ -139,7 +139,7 @@ class SloOfDaysTest(days.DaysCase):
         (self.dir / 'history.sqlite').write_text('no database' * 99)
         code, out, err = self.slo()
         self.assertEqual((0, 1), (code, out.count('stay below')))
-        self.assertIn('The days before are left out: The history', err)
+        self.assertIn('The history is not used: The history', err)
 
     def test_the_days_that_a_server_of_metrics_has(self):
         """Where volumes are is Cinder's to say; there may be others."""

@@ -90,7 +90,7 @@ class StatusTest(Case):
             'outcome', volume='v', result='error', reason='no', source='a',
             target='b', seconds=5.0)
         out = self.run_verb('status')
-        self.assertIn('does serifos-balancer run?', out)
+        self.assertIn('see whether serifos-balancer run', out)
         self.assertIn(': 3 failures in a row; look at', out)
         self.assertIn('waits         the last migration ended', out)
         self.assertIn('last 24 h     1 error; 0 GiB moved', out)

@@ -540,7 +540,7 @@ class ReapplyTest(Case):
         code, out, err = self.reapply('--yes')
         self.assertEqual(2, code)
         self.assertIn('volume set --size 2 u', out)
-        self.assertIn('left to a person', err)
+        self.assertIn('run these commands by hand', err)
         self.assertEqual(1.0, self.cinder.volume('u').size_gib)
 
     def test_not_as_it_is_migrated_again(self):

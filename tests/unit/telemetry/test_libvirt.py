@@ -55,5 +55,5 @@ class LibvirtTest(testtools.TestCase):
         self.text = text
         log = self.useFixture(fixtures.FakeLogger())
         self.assertEqual({}, self.latency_us())
-        self.assertIn('as QEMU sees them are not known: ', log.output)
+        self.assertIn('measured by QEMU are not known: ', log.output)
         self.assertIn('does not answer as a Prometheus', log.output)

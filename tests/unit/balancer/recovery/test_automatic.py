@@ -181,7 +181,7 @@ class InUseTest(Case):
         self.nova.do('s', 'reboot', self.now, ended_at=self.now + 5)
         self.cinder.end_mirror('u')
         self.rounds(4)
-        self.assert_left('this balancer did not ask for it')
+        self.assert_left('this balancer did not request the migration')
 
     def test_another_one_of_the_same_volume_by_others(self):
         self.rebooted()
@@ -193,7 +193,7 @@ class InUseTest(Case):
         self.cinder.change(self.volume, migration_status='migrating')
         self.cinder.change('other', status='available')
         self.rounds(5)
-        self.assert_left('this balancer did not ask for it')
+        self.assert_left('this balancer did not request the migration')
 
     def test_what_needs_the_compute_host(self):
         self.given_up('nova killed')
@@ -259,7 +259,7 @@ class InUseTest(Case):
             found)
         self.rounds(6)
         self.assertEqual(['begun'], self.recoveries())
-        self.assertIn('a person has begun it', self.log.output)
+        self.assertIn('a person has begun to recover it', self.log.output)
 
 
 class DetachedTest(Case):
@@ -289,7 +289,8 @@ class DetachedTest(Case):
         self.killed()
         self.cinder.lists = False
         self.rounds(4)
-        self.assert_left('Cinder does not list the logical volumes there')
+        self.assert_left(
+            'Cinder does not list the logical volumes of its pool')
 
     def test_after_three_in_vain_it_is_left_to_a_person(self):
         self.killed()

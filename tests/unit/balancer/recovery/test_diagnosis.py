@@ -45,7 +45,7 @@ class DiagnosisTest(cloud.Case):
         self.cinder.serve(B, up=False)
         found = self.diagnose('u')
         self.assertFalse(found.forgotten)
-        self.assertIn(f'the service of {B} is not up', found.why)
+        self.assertIn(f'the cinder-volume of {B} is not up', found.why)
 
     def test_not_where_telemetry_does_not_see(self):
         self.forget()

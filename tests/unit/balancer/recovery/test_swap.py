@@ -127,8 +127,9 @@ class KilledTest(Case):
         self.now += 60
         self.assertFalse(self.found().over)
         self.now += 30 * 86400
-        self.assert_pools_left_out(f'the service of {pool} is not up, start '
-                                   'it: nothing can be recovered before.')
+        self.assert_pools_left_out(
+            f'the cinder-volume of {pool} is not up; start it: nothing can '
+            'be recovered before.')
 
     def test_one_whose_tenant_changes_the_volume_meanwhile(self):
         for number in range(20):
