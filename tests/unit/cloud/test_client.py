@@ -525,7 +525,7 @@ class ErrorTest(Case):
     def test_a_password_in_the_url_is_used_and_not_shown(self):
         self.http.stop()
         for answer, why in ((b'', 'does not answer'),
-                            (hostile.body(b'<html>'), 'is not a Cinder')):
+                            (hostile.body(b'<html>'), 'is not one of Cinder')):
             place = self.enterContext(hostile.serving(hostile.say(answer)))
             error = self.assertRaises(
                 errors.CloudError, volumes.noauth(

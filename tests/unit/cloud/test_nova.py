@@ -211,9 +211,9 @@ class NovaTest(testtools.TestCase):
         ({'status_code': 500}, 'Nova does not answer'),
         ({'status_code': 500, 'text': '[' * 100_000}, 'Nova does not answer'),
         ({'exc': requests.exceptions.ConnectTimeout}, 'Nova does not answer'),
-        ({'text': 'hello'}, 'not Nova as expected'),
-        ({'json': {'servers': 3}}, 'not Nova as expected'),
-        ({'json': {'servers': [{'id': 7}]}}, 'not Nova as expected'),
+        ({'text': 'hello'}, 'not one of Nova\'s API'),
+        ({'json': {'servers': 3}}, 'not one of Nova\'s API'),
+        ({'json': {'servers': [{'id': 7}]}}, 'not one of Nova\'s API'),
         ({'json': {'servers': [server('s')]}}, 'do not end'))
     @ddt.unpack
     def test_what_goes_wrong_is_one_clause(self, answer, words):
