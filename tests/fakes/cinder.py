@@ -89,6 +89,7 @@ class Cinder(swaps.Swaps, Telemetry):
         self.answers = True
         self.lists = True
         self.started: dict[str, float] = {}
+        self.doubts: dict[str, str] = {}
         self.unseen: dict[str, str] = {}
         self.keys_deleted: list[str] = []
 
@@ -241,7 +242,7 @@ class Cinder(swaps.Swaps, Telemetry):
              for place in places if place not in seen},
             {pool: why for pool, why in self.unseen.items()
              if pool in {*pools, *(place.pool for place in places)}},
-            dict(self.started))
+            dict(self.started), doubts=dict(self.doubts))
 
     # What a test does to it
 

@@ -116,7 +116,7 @@ class RoundsTest(cloud.Case):
 
     @property
     def balancer(self):
-        return self.made(achieved=Accuracy(
+        return self.made(accuracy=Accuracy(
             PoolErrors(connection.Database(
                 f'sqlite:///{self.dir}/history.sqlite',
                 content=connection.HISTORY))))

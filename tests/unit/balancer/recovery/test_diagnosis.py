@@ -58,7 +58,15 @@ class DiagnosisTest(cloud.Case):
         self.now += 9000
         self.cinder.workloads['copy-at-b@ssd#ssd-of-u'] = cloud.busy(1024)
         found = self.diagnose('u')
-        self.assertIn('quiet for 0 s only', found.why)
+        self.assertIn('quiet for 0 s; 900 s', found.why)
+
+    def test_a_boot_time_that_is_not_trusted_is_told(self):
+        self.forget()
+        self.cinder.doubts = {A: 'its clock is 70 s behind ours'}
+        self.now += 300
+        self.assertIn(
+            f'it is not known whether the host of {A} was rebooted since: '
+            'its clock is 70 s behind ours', self.diagnose('u').why)
 
     def test_a_volume_at_rest_is_not_recovered(self):
         error = self.assertRaises(
@@ -95,7 +103,7 @@ class DiagnosisTest(cloud.Case):
         self.cinder.workloads['t'] = cloud.busy(1024)
         self.cinder.started[A] = self.now + 1
         self.now += 9000
-        self.assertIn('quiet for 0 s only', self.diagnose('u').why)
+        self.assertIn('quiet for 0 s; 900 s', self.diagnose('u').why)
 
     def test_an_attachment_that_names_the_old_copy(self):
         # The source died before the very last that completing consists of.
