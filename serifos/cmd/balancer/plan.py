@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from collections.abc import Sequence
 import time
 from typing import Any
@@ -157,24 +158,24 @@ def _text(found: Pool | Volume, judged: judging.Judged) -> str:
 
     :param judged: the plan of now
     """
-    seen, state = judged.seen, judged.state
-    if isinstance(found, Volume):
-        return explanation.volume(seen, explain.part(state, found.id))
-    return explanation.pool(seen, found.name,
-                            explain.heat(state, found.name),
-                            explain.parts(state, found.name))
+    return _explained(found, judged, explanation.volume, explanation.pool)
 
 
 def _document(found: Pool | Volume,
               judged: judging.Judged) -> dict[str, Any]:
     """The same for programs."""
+    return _explained(found, judged, explanation.volume_document,
+                      explanation.pool_document)
+
+
+def _explained(found: Pool | Volume, judged: judging.Judged,
+               of_volume: Callable[..., Any],
+               of_pool: Callable[..., Any]) -> Any:
     seen, state = judged.seen, judged.state
     if isinstance(found, Volume):
-        return explanation.volume_document(
-            seen, explain.part(state, found.id))
-    return explanation.pool_document(seen, found.name,
-                                     explain.heat(state, found.name),
-                                     explain.parts(state, found.name))
+        return of_volume(seen, explain.part(state, found.id))
+    return of_pool(seen, found.name, explain.heat(state, found.name),
+                   explain.parts(state, found.name))
 
 
 def find(cluster: Cluster, said: str) -> Pool | Volume:

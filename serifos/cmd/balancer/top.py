@@ -238,8 +238,9 @@ class Frame:
 
     def _pools(self, rows: int) -> Rows:
         return Rows(
-            (_of('POOL', rows, len(self.pools)), 'active', 'measured ms',
-             'predicted', 'planned', 'hot', 'violated', 'GiB free'),
+            (f'{_of("POOL", rows, len(self.pools))} (ms)', 'active',
+             'measured', 'predicted', 'planned', 'hot', 'violated',
+             'GiB free'),
             [(self._pool(each.pool.name), f'{each.active}/{each.volumes}',
               phrases.ms(each.seen_us), phrases.ms(each.before.latency_us),
               phrases.ms(self.planned_us.get(each.pool.name)),

@@ -215,7 +215,7 @@ class TopTest(test_balancer_undo.Case):
         self.assertEqual(0, process.wait(case.PATIENCE_S))
         self.assertLessEqual(max(map(len, frame)), COLUMNS, frame)
         shown = [line for line in frame
-                 if re.match(r'sto.*\.cloud-\d ', line)]
+                 if re.match(r'\S*\.cloud-\d ', line)]
         self.assertEqual(6, len(shown))
         for line, cut in zip(whole, shown):
             self.assertEqual(line.split()[1:], cut.split()[1:])
