@@ -269,7 +269,7 @@ class Requests:
     """Requests that change something in one cloud.
 
     Each raises what ``prove`` raises, before it is sent; CloudError where
-    Cinder does not answer and ``errors.Refused`` where it refuses.
+    Cinder does not answer and ``cinder_errors.Refused`` where it refuses.
 
     :param prove: raises NotLeading where this balancer is not the leader
     """
