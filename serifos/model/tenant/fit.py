@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from scipy import optimize
+from scipy import sparse
 
 from serifos import errors
 from serifos.facts.workload import Load
@@ -37,7 +38,7 @@ from serifos.model.tenant import parameters
 Floats = npt.NDArray[np.float64]
 
 _ENOUGH = 1000  # runs; of more, evenly many are read
-_STEPS = 400
+_STEPS = 250
 
 _ERROR = 0.1  # of a log latency, from which on errors count less
 
@@ -137,7 +138,6 @@ class _Network:
     offsets: Floats
     slopes: Floats
     weights: Floats
-    loss: float = 0.0
 
     @classmethod
     def fitted(cls, rows: Rows, values: Floats, units: int,
@@ -173,59 +173,42 @@ class _Network:
                            np.diff(cuts, prepend=0))
         free = np.repeat([False, True, True, False, False],
                          np.diff(cuts, prepend=0))
-        weights = rows.weights * of_run[rows.run] / _ERROR ** 2
+        loss_of = _Loss.of(rows, values, of_run)
 
         def of(flat: Floats) -> _Network:
             return cls(*(part.reshape(shape) for part, shape in zip(
                 np.split(flat, cuts[:-1]), shapes)))
 
-        def unlikely(flat: Floats) -> tuple[float, Floats]:
-            loss, slope = of(flat).wrong(rows, values, weights)
-            off = (flat - middle) / spread
-            return loss + 0.5 * off @ off, slope + off / spread
+        def unlikely(steps: Floats) -> tuple[float, Floats]:
+            loss, slope = loss_of(of(middle + spread * steps))
+            return loss + 0.5 * steps @ steps, spread * slope + steps
         found = optimize.minimize(
-            unlikely, begin, jac=True, method='L-BFGS-B',
-            bounds=[(None if each else 0.0, 0.0 if no else None)
-                    for each, no in zip(free, shut)],
+            unlikely, (begin - middle) / spread, jac=True, method='L-BFGS-B',
+            bounds=optimize.Bounds(np.where(free, -np.inf, -middle / spread),
+                                   np.where(shut, -middle / spread, np.inf)),
             options={'maxiter': _STEPS, 'maxfun': 2 * _STEPS})
-        return dataclasses.replace(of(found.x), loss=float(found.fun))
+        return of(middle + spread * found.x)
 
     def lifted(self, values: Floats) -> tuple[Floats, Floats]:
         """The values of the units, and their slopes: float[n, units]."""
         found = values @ self.units.T + self.starts
         bent, bounded = found[:, ::2], np.tanh(found[:, 1::2])
         lifted, steep = np.empty_like(found), np.empty_like(found)
-        lifted[:, ::2] = np.logaddexp(0.0, bent)
+        small = np.exp(-np.abs(bent))
+        lifted[:, ::2] = np.maximum(bent, 0.0) + np.log(1 + small)
         lifted[:, 1::2] = bounded
-        steep[:, ::2] = 0.5 * (1 + np.tanh(bent / 2))
+        steep[:, ::2] = np.where(bent > 0, 1.0, small) / (1 + small)
         steep[:, 1::2] = 1 - bounded ** 2
         return lifted, steep
 
     def parts_of(self, values: Floats) -> Floats:
         """The logs of the parts: float[n, inputs] → float[n, parts]."""
-        lifted, _ = self.lifted(values)
+        return self.logs_of(values, self.lifted(values)[0])
+
+    def logs_of(self, values: Floats, lifted: Floats) -> Floats:
+        """The same, from the values of the units."""
         return np.clip(self.offsets + values @ self.slopes.T
                        + lifted @ self.weights.T, -_LARGEST, _LARGEST)
-
-    def wrong(self, rows: Rows, values: Floats,
-              weights: Floats) -> tuple[float, Floats]:
-        """The loss, and its slope along every number of the network."""
-        lifted, steep = self.lifted(values)
-        parts = np.exp(np.clip(
-            self.offsets + values @ self.slopes.T + lifted @ self.weights.T,
-            -_LARGEST, _LARGEST))[rows.run] * rows.own
-        whole = parts.sum(axis=1)
-        error = (np.log(whole) - rows.logs) / (2 * _ERROR)
-        root = np.sqrt(1 + error ** 2)
-        loss = float(weights @ (root - 1)) * (2 * _ERROR) ** 2
-        by_part = np.add.reduceat(
-            parts * (weights * 2 * _ERROR * error / root / whole)[:, None],
-            rows.first)
-        by_unit = by_part @ self.weights * steep
-        return loss, np.concatenate([
-            (by_unit.T @ values).ravel(), by_unit.sum(axis=0),
-            by_part.sum(axis=0), (by_part.T @ values).ravel(),
-            (by_part.T @ lifted).ravel()])
 
     def document(self, centre: Floats) -> dict[str, Any]:
         """The member of a model file; numbers of six digits, no zeros."""
@@ -239,6 +222,51 @@ class _Network:
                 offset - row[:len(centre)] @ centre, zip(every, row))
                 for name, offset, row in zip(
                     inputs.OWN, self.offsets, sums)}}
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Loss:
+    """The loss of a network over rows.
+
+    :param values: the inputs about their means, float[n, inputs]
+    :param own: the factors of the parts of each run's figures, those of run
+        i and part j in column i * parts + j: float[m, n * parts]
+    :param logs: float[m], of the figures
+    :param weights: float[m]
+    """
+
+    values: Floats
+    own: sparse.csr_array
+    logs: Floats
+    weights: Floats
+
+    @classmethod
+    def of(cls, rows: Rows, values: Floats, of_run: Floats) -> _Loss:
+        """:param of_run: weights of the runs, float[n]"""
+        parts = rows.own.shape[1]
+        figure, part = np.nonzero(rows.own)
+        return cls(values, sparse.csr_array(
+            (rows.own[figure, part],
+             (figure, rows.run[figure] * parts + part)),
+            (len(rows.run), len(values) * parts)), rows.logs,
+            rows.weights * of_run[rows.run] / _ERROR ** 2)
+
+    def __call__(self, network: _Network) -> tuple[float, Floats]:
+        """The loss, and its slope along every number of the network."""
+        lifted, steep = network.lifted(self.values)
+        parts = np.exp(network.logs_of(self.values, lifted))
+        whole = self.own @ parts.ravel()
+        error = (np.log(whole) - self.logs) / (2 * _ERROR)
+        root = np.sqrt(1 + error ** 2)
+        loss = float(self.weights @ (root - 1)) * (2 * _ERROR) ** 2
+        by_part = parts * (
+            (self.weights * 2 * _ERROR * error / root / whole)
+            @ self.own).reshape(parts.shape)
+        by_unit = by_part @ network.weights * steep
+        return loss, np.concatenate([
+            (by_unit.T @ self.values).ravel(), by_unit.sum(axis=0),
+            by_part.sum(axis=0), (by_part.T @ self.values).ravel(),
+            (by_part.T @ lifted).ravel()])
 
 
 def _nominal(rows: Rows) -> Floats:
