@@ -503,7 +503,7 @@ class ReapplyTest(Case):
         self.apply()
         code, out, err = self.reapply(typed='yes\n')
         self.assertEqual(0, code, err)
-        self.assertIn('Left to a person: size 1 -> 2 GiB.', out)
+        self.assertIn('To be done by hand: size 1 -> 2 GiB.', out)
         volume = self.cinder.volume('u')
         self.assertEqual(('new', {self.PIN: 'yes'}, 1.0), (
             volume.name, volume.metadata, volume.size_gib))
