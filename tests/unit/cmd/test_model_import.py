@@ -80,7 +80,8 @@ class ImportTest(case.DirectoryCase):
             self.kept(f'{n}.json', own={'bs': f'{n}k'})
             for n in (4, 8, 16, 32)))
         code, _, err = command.model('fit', self.path, '--out',
-                                     self.dir / 'm.json')
+                                     self.dir / 'm.json', '--kind',
+                                     'outstanding')
         self.assertEqual((12, 0, ''), (len(runs), code, err))
 
     def test_processes_that_fio_prints_apart(self):
