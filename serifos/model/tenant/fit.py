@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
+import math
 from typing import Any
 
 import numpy as np
@@ -66,6 +67,7 @@ continues it, and the weight of that against the run."""
 
 _STARTS = 4
 _PRIOR = 0.1
+_BESIDE = 1e-7  # for slopes by differences
 # Natural logarithms: by how much a coefficient may differ from a nominal
 # device's before that costs as much as an error of _PRIOR in one run.
 _LEEWAY = {'floor_us': 1.0, 'read_floor_us': 1.5, 'write_floor_us': 1.5,
@@ -151,7 +153,7 @@ class _Network:
         """
         k, (_, d) = len(inputs.OWN), values.shape
         shapes = (units, d), (units,), (k,), (k, d), (k, units)
-        cuts = np.cumsum([int(np.prod(shape)) for shape in shapes])
+        cuts = np.cumsum([math.prod(shape) for shape in shapes]).tolist()
         nominal = _nominal(rows)
         begin = np.concatenate([
             (np.abs(rng.normal(0, 0.4, shapes[0]))
@@ -176,8 +178,8 @@ class _Network:
         loss_of = _Loss.of(rows, values, of_run)
 
         def of(flat: Floats) -> _Network:
-            return cls(*(part.reshape(shape) for part, shape in zip(
-                np.split(flat, cuts[:-1]), shapes)))
+            return cls(*(flat[end - math.prod(shape):end].reshape(shape)
+                         for end, shape in zip(cuts, shapes)))
 
         def unlikely(steps: Floats) -> tuple[float, Floats]:
             loss, slope = loss_of(of(middle + spread * steps))
@@ -386,21 +388,29 @@ def fit_trend(sums: Floats, logs: Floats,
     nominal, arrays = _nominal_trend(sums, logs), arithmetic.arrays()
     leeway = np.array([_LEEWAY[name] for name in inputs.TREND])
 
-    def coefficients(steps: Floats) -> dict[str, float]:
+    def coefficients(steps: Floats) -> dict[str, Floats]:
+        """float[..., 15] → each float[..., 1]."""
         values = nominal * np.exp(np.clip(steps * leeway, -20, 20))
-        return {**dict(zip(inputs.TREND, values.tolist())),
-                'sharpness': 1 + float(values[-1])}
+        values[..., -1] += 1  # the sharpness
+        return dict(zip(inputs.TREND, np.moveaxis(values, -1, 0)[..., None]))
+
+    def errors_of(steps: Floats) -> Floats:
+        """float[..., 15] → float[..., n]."""
+        return inputs.log_us(coefficients(steps), sums.T, arrays) - logs
 
     def wrong(steps: Floats) -> Floats:
-        return np.concatenate([
-            inputs.log_us(coefficients(steps), sums.T, arrays) - logs,
-            _PRIOR * steps])
+        return np.concatenate([errors_of(steps), _PRIOR * steps])
+
+    def slopes(steps: Floats) -> Floats:
+        each = np.eye(len(steps))
+        beside = errors_of(steps + _BESIDE * each) - errors_of(steps)
+        return np.concatenate([beside.T / _BESIDE, _PRIOR * each])
     starts = [np.zeros(len(leeway)), *rng.normal(
         0, 0.5, (_STARTS - 1, len(leeway)))]
-    found = [optimize.least_squares(wrong, start, max_nfev=60)
+    found = [optimize.least_squares(wrong, start, slopes, max_nfev=60)
              for start in starts]
     best = min(found, key=lambda one: one.cost)
-    return {name: float(f'{value:.6g}')
+    return {name: float(f'{value.item():.6g}')
             for name, value in coefficients(best.x).items()}
 
 

@@ -100,7 +100,7 @@ def fitted_to_flash():
         devices.PAGED, np.random.default_rng(i), 200).measure(run, 60)
         for i, run in enumerate(d_optimal.runs(20)))
     return fit.fit(Dataset(samples.HEADER, made), 'tenant',
-                   settings={'members': 2})
+                   settings={'members': 1})
 
 
 def _vector(*run):
@@ -252,7 +252,7 @@ class TenantTest(testtools.TestCase):
     def test_reads_beside_slow_writes_are_those_that_wait(self, predicts):
         model = fit.fit(
             Dataset(samples.HEADER, tuple(map(_throttled, _RUNS))),
-            'tenant', predicts=predicts, settings={'members': 2})
+            'tenant', predicts=predicts, settings={'members': 1})
         tests = [_throttled([Workload(w, s, 8) for w in (10, 50, 90)
                              for s in blocks])
                  for blocks in ((4,), (64,), (4, 64, 256))]
