@@ -53,6 +53,14 @@ MOST_BYTES = 4096
 _NO_FLOAT = re.compile(r'(?<=[\s}])[0-9]{309,}')
 """A figure of so many digits, at which the parser ends with an error."""
 
+_LABEL = r'[a-zA-Z_][a-zA-Z0-9_]*="[^"\\{}#,=\x00-\x1f]*"'
+_PLAIN = re.compile(
+    r'([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{(%(label)s(?:,%(label)s)*)\})? '
+    r'([0-9]{1,300}(?:\.[0-9]{1,300})?(?:e[+-][0-9]{1,3})?)'
+    % {'label': _LABEL})
+"""A line as node_exporter writes them: no escapes, no time, no spare space.
+The parser reads all others, and needs four times as long."""
+
 DISK_INFO = 'node_disk_info'
 
 _MADE = ('dm-', 'loop', 'md', 'nbd', 'ram', 'rbd', 'sr', 'zram')
@@ -184,6 +192,13 @@ def samples(data: bytes, wanted: Collection[str]) -> list[MetricSample]:
 
 
 def _sample(line: str) -> MetricSample:
+    plain = _PLAIN.fullmatch(line)
+    if plain is not None:
+        pairs = [each[:-1].split('="') for each in plain[2].split(',')
+                 ] if plain[2] else []
+        labels = dict(pairs)
+        if len(labels) == len(pairs):
+            return MetricSample(plain[1], labels, float(plain[3]))
     line = _NO_FLOAT.sub('+Inf', line)
     try:
         family, = parser.text_string_to_metric_families(f'{line}\n')

@@ -2,6 +2,9 @@
 """Logical volumes found in the answer of a node_exporter."""
 
 import ddt
+import hypothesis
+from hypothesis import strategies
+from prometheus_client import parser
 import testtools
 
 from serifos.telemetry import exporter
@@ -104,3 +107,30 @@ class ExporterTest(testtools.TestCase):
         found = reading(readings.REAL + (
             f'{exporter.INFO}{{device="dm-9",lv_name="{name}"}} 1\n'))
         self.assertEqual(reading(readings.REAL).volumes, found.volumes)
+
+
+class LineTest(testtools.TestCase):
+    """A plain line is read without the parser, and says the same."""
+
+    @hypothesis.settings(max_examples=300, deadline=None)
+    @hypothesis.given(
+        strategies.lists(strategies.tuples(
+            strategies.sampled_from(('device', 'lv_name', 'le', 'a_1', 'A')),
+            strategies.text('ab-1 _:+./\u00e9\\{}#,=')), max_size=4),
+        strategies.from_regex(
+            r'[0-9]{1,12}(\.[0-9]{1,9})?(e[+-]?[0-9]{1,3})?( [0-9]{1,5})?',
+            fullmatch=True),
+        strategies.sampled_from((' ', '  ', '\t')))
+    def test_the_parser_agrees(self, labels, figure, space):
+        text = ','.join(f'{name}="{value}"' for name, value in labels)
+        line = f'node_disk_info{{{text}}}{space}{figure}\n'
+        try:
+            family, = parser.text_string_to_metric_families(line)
+            expected, = family.samples
+        except Exception:  # whatever it happens to raise
+            self.assertRaises(ValueError, exporter.samples, line.encode(),
+                              ['node_disk_info'])
+            return
+        found, = exporter.samples(line.encode(), ['node_disk_info'])
+        self.assertEqual((expected.name, expected.labels, expected.value),
+                         (found.name, found.labels, found.value))
