@@ -287,12 +287,33 @@ def fault(what: str, doc: Any, member: str | None = None) -> str | None:
 @functools.cache
 def _validator(what: str, member: str | None) -> Callable[[Any], Any]:
     schemas = resources.files('serifos.files.schemas')
-    text = (schemas / f'{what}.json').read_text()
-    schema = json.loads(text)
-    if member is not None:  # without references: each is a call an element
-        named = {f'#/definitions/{name}': its
-                 for name, its in schema['definitions'].items()}
-        schema = json.loads(text, object_hook=lambda part: named.get(
-            part.get('$ref'), part))['properties'][member]['items']
+    schema = json.loads((schemas / f'{what}.json').read_text())
+    parts = schema.pop('definitions', {})
+    if member is not None:
+        schema = {'items': schema['properties'][member]['items']}
+    found = _by_element(schema, parts)
     return fastjsonschema.compile(
-        schema, use_default=False, use_formats=False)
+        {**(found if member is None else found['items']),
+         'definitions': parts}, use_default=False, use_formats=False)
+
+
+def _by_element(part: Any, parts: Mapping[str, Any],
+                within: tuple[str, ...] | None = None) -> Any:
+    """A schema whose lists have elements without references.
+
+    Each reference would be a call for each element.
+
+    :param parts: by their names
+    :param within: the references that led here, which remain; None outside
+        of lists
+    """
+    if isinstance(part, list):
+        return [_by_element(each, parts, within) for each in part]
+    if not isinstance(part, dict):
+        return part
+    name = part.get('$ref', '').removeprefix('#/definitions/')
+    if name and within is not None and name not in within:
+        return _by_element(parts[name], parts, (*within, name))
+    return {key: _by_element(each, parts, (
+        () if within is None and key == 'items' else within))
+        for key, each in part.items()}
