@@ -10,7 +10,8 @@ import ddt
 import hypothesis
 
 hypothesis.settings.register_profile(
-    'serifos', deadline=None, derandomize=bool(os.environ.get('CI')),
+    'serifos', deadline=None, max_examples=50,
+    derandomize=bool(os.environ.get('CI')),
     suppress_health_check=[hypothesis.HealthCheck.too_slow])
 hypothesis.settings.load_profile('serifos')
 

@@ -151,7 +151,7 @@ class UrlTest(Case):
         self.assertIn(said, str(error))
         self.assertNotIn('hush', str(error))
 
-    @settings(max_examples=200, deadline=None)
+    @settings(max_examples=80, deadline=None)
     @given(strategies.text()
            | strategies.text().map('mysql://u:hush@{}'.format)
            | strategies.text().map('{}://u:hush@h/d'.format))

@@ -83,7 +83,7 @@ def lines(text):
 class JobFileTest(testtools.TestCase):
     """A file has the one section and the options meant, each once."""
 
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=30, deadline=None)
     @given(strategies.dictionaries(
         strategies.one_of(strategies.sampled_from([*screen_job.SHAPES]),
                           strategies.text()),
@@ -102,7 +102,7 @@ class JobFileTest(testtools.TestCase):
         self.assertEqual(len(options) + 1, text.count('\n'))
         self.assertLessEqual({*options}, {*screen_job.SHAPES})
 
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=30, deadline=None)
     @given(strategies.text(), strategies.booleans(), strategies.dictionaries(
         strategies.sampled_from([*PARAMETERS]),
         strategies.one_of(strategies.text(), strategies.integers(-9, 9).map(

@@ -135,7 +135,7 @@ def observed():
 class HostileTest(testtools.TestCase):
 
     @hypothesis.settings(
-        deadline=None, max_examples=60, derandomize=True, database=None,
+        deadline=None, max_examples=30, derandomize=True, database=None,
         suppress_health_check=[hypothesis.HealthCheck.too_slow])
     @hypothesis.given(changed())
     def test_nouns_or_one_sentence(self, said):

@@ -183,7 +183,7 @@ class UrlTest(testtools.TestCase):
             self.assertIn('look at [database] connection', str(error))
             self.assertNotIn('hush', str(error))
 
-    @settings(max_examples=200, deadline=None)
+    @settings(max_examples=80, deadline=None)
     @given(strategies.text()
            | strategies.text().map('mysql+pymysql://u:hush@{}'.format)
            | strategies.text().map('{}://u:hush@h/d'.format))

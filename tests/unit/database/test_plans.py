@@ -62,7 +62,7 @@ class PlansTest(plans_behaviour.Behaviour, Case):
             self.assertIn('it is no compressed document', said)
             self.assertIn(str(self.path), said)
 
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=30, deadline=None)
     @given(strategies.binary(max_size=300), strategies.integers(0, 300))
     def test_any_row_is_a_plan_or_one_sentence(self, noise, at):
         self.keep(plan('one'))

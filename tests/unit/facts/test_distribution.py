@@ -26,7 +26,7 @@ def of(times):
 @ddt.ddt
 class DistributionTest(testtools.TestCase):
 
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=30, deadline=None)
     @given(_TIMES)
     def test_its_shares_are_those_of_the_times(self, times):
         found = of(times)
@@ -39,7 +39,7 @@ class DistributionTest(testtools.TestCase):
         self.assertAlmostEqual(1, sum(found.within))
         self.assertGreater(found.shares[0], 0)
 
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=30, deadline=None)
     @given(_TIMES)
     def test_it_comes_back_from_a_file(self, times):
         found = of(times)

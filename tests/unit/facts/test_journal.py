@@ -181,7 +181,7 @@ def of_approved(entries):
 
 class ShortenedTest(testtools.TestCase):
 
-    @settings(max_examples=300, deadline=None)
+    @settings(max_examples=100, deadline=None)
     @given(ENTRIES, strategies.integers(0, 20))
     def test_every_question_has_the_same_answer(self, entries, newest):
         entries = tuple(sorted(entries, key=lambda entry: entry.at))

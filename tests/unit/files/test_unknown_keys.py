@@ -120,7 +120,7 @@ class UnknownKeysTest(case.DirectoryCase):
 
     @ddt.data(*READERS)
     def test_it_is_read_as_before(self, kind):
-        @settings(max_examples=60, deadline=None,
+        @settings(max_examples=30, deadline=None,
                   suppress_health_check=[HealthCheck.too_slow])
         @given(strategies.data())
         def check(data):

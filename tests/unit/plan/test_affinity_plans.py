@@ -33,7 +33,7 @@ LIMITS = strategies.builds(
     horizon_s=strategies.sampled_from((None, 600.0)),
     capacity_horizon_s=strategies.sampled_from((None, 864000.0)))
 SMALL = strategies.sampled_from((0, 20))
-EXAMPLES = settings(max_examples=60, deadline=None)
+EXAMPLES = settings(max_examples=30, deadline=None)
 
 
 class Paper:

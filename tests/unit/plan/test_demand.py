@@ -91,7 +91,7 @@ class DemandTestCase(testtools.TestCase):
         found = Demand().of(Series.empty('u', 0, 0, 3600))
         self.assertTrue(np.isnan(found.patterns[..., 2]).all())
 
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=30, deadline=None)
     @given(strategies.integers(0, 1 << 32), strategies.integers(1, 60),
            strategies.sampled_from((300.0, 1800.0, HOUR, 7200.0)))
     def test_slots_have_the_mean_of_whole_days(self, seed, steps, step_s):

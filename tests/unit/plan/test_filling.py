@@ -127,7 +127,7 @@ class FillingTest(testtools.TestCase):
             [each.reason for each in plan.refused])
 
     @hypothesis.given(clusters.clusters(), strategies.integers(0, 1 << 32))
-    @hypothesis.settings(max_examples=150, deadline=None)
+    @hypothesis.settings(max_examples=60, deadline=None)
     def test_carried_out_and_planned_again_it_is_empty(self, cluster, seed):
         rng = random.Random(seed)
         cluster = dataclasses.replace(cluster, pools=tuple(

@@ -88,7 +88,7 @@ class MaxFillTest(testtools.TestCase):
             [each.reason for each in plan.refused])
 
     @hypothesis.given(clusters.clusters(), strategies.integers(0, 1 << 32))
-    @hypothesis.settings(max_examples=60, deadline=None)
+    @hypothesis.settings(max_examples=30, deadline=None)
     def test_no_plan_fills_more(self, cluster, seed):
         rng = random.Random(seed)
         max_fill = rng.choice((0.3, 0.8, 0.97, 1.0))

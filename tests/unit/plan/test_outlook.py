@@ -37,7 +37,7 @@ class OutlookTest(testtools.TestCase):
 
     @given(clusters.clusters())
     @example(clusters.of_seed(2451))  # an unknown one in a pool not listed
-    @settings(deadline=None, max_examples=60)
+    @settings(deadline=None, max_examples=30)
     def test_its_pools_add_up_to_the_plan(self, cluster):
         seen = outlook(cluster, Limits(every_refusal=True))
         plan = seen.plan

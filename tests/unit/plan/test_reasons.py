@@ -131,7 +131,7 @@ class KindTest(testtools.TestCase):
         self.told(found.volumes[0].movable, 'larger')
 
     @given(clusters.clusters())
-    @settings(deadline=None, max_examples=60)
+    @settings(deadline=None, max_examples=30)
     def test_whatever_a_plan_refuses(self, cluster):
         plan = clusters.planned(relieve, cluster, Limits(
             every_refusal=True, max_fill=0.9, horizon_s=600.0))

@@ -30,7 +30,7 @@ from tests.unit.plan.clusters import volume
 PLANNERS = strategies.sampled_from((bfd, relieve))
 SMALL = strategies.sampled_from((0, 20))
 SEEDS = strategies.integers(0, 1 << 32)
-EXAMPLES = settings(max_examples=60, deadline=None)
+EXAMPLES = settings(max_examples=30, deadline=None)
 
 BUSY, QUIET = Workload(50, 64), Workload(50, 64, iodepth=0.01)
 

@@ -51,7 +51,7 @@ def _steps(plan):
 @ddt.ddt
 class UndoTest(testtools.TestCase):
 
-    @settings(max_examples=80, deadline=None)
+    @settings(max_examples=40, deadline=None)
     @given(strategies.sampled_from((bfd, relieve)), clusters.clusters(),
            strategies.sampled_from((0.0, 0.1)))
     def test_after_the_whole_plan_all_is_as_before(
@@ -75,7 +75,7 @@ class UndoTest(testtools.TestCase):
             self.assertAlmostEqual(
                 change.before, back.latency_us[name].after, places=3)
 
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=30, deadline=None)
     @given(clusters.clusters(), strategies.randoms(use_true_random=False))
     def test_whatever_happened_since_each_volume_goes_back_or_says_why(
             self, before, rng):

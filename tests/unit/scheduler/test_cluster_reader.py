@@ -137,7 +137,7 @@ class ClusterTest(case.DirectoryCase):
 
 class PartsTest(testtools.TestCase):
 
-    @settings(max_examples=60, deadline=None,
+    @settings(max_examples=30, deadline=None,
               suppress_health_check=[HealthCheck.too_slow])
     @given(strategies.dictionaries(
         strategies.sampled_from(['pools', 'more', 'a "quoted" name']),

@@ -74,7 +74,7 @@ class JudgeTest(testtools.TestCase):
 class SloTest(testtools.TestCase):
     """Planner and filter take the same values for an SLO."""
 
-    @settings(max_examples=200, deadline=None)
+    @settings(max_examples=80, deadline=None)
     @given(strategies.one_of(
         strategies.floats(), strategies.integers(), strategies.booleans(),
         strategies.text(max_size=8),

@@ -228,7 +228,7 @@ class InferredTest(Case):
 
 class NeverTwiceTest(Case):
 
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=30, deadline=None)
     @given(strategies.lists(strategies.tuples(
         strategies.sampled_from('ab'),
         strategies.sampled_from([1.0, 10.0, 30.0]),

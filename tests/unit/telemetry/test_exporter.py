@@ -112,7 +112,7 @@ class ExporterTest(testtools.TestCase):
 class LineTest(testtools.TestCase):
     """A plain line is read without the parser, and says the same."""
 
-    @hypothesis.settings(max_examples=300, deadline=None)
+    @hypothesis.settings(max_examples=100, deadline=None)
     @hypothesis.given(
         strategies.lists(strategies.tuples(
             strategies.sampled_from(('device', 'lv_name', 'le', 'a_1', 'A')),

@@ -101,9 +101,9 @@ class ScrapeTest(Case):
 
     def test_many_silent_hosts_do_not_hide_the_others(self):
         talks = {f'dead{nth}': hostile.silent for nth in range(40)}
-        source = self.scraping(talks | {'node1': served(GOOD)}, 4.0)
+        source = self.scraping(talks | {'node1': served(GOOD)}, 2.0)
         for _ in range(2):
-            with hostile.taking_at_most(self, 14):
+            with hostile.taking_at_most(self, 9):
                 self.assertNotIn('node1', source.scrape())
 
 

@@ -71,7 +71,7 @@ class TreeTest(testtools.TestCase):
     def test_numpy_and_the_standard_library_agree(self, kind, given_):
         predictor = _predictor(kind, given_)
 
-        @settings(max_examples=60, deadline=None)
+        @settings(max_examples=30, deadline=None)
         @given(strategies.lists(samples.workloads(), max_size=20))
         def agree(run):
             load = samples.load(run)

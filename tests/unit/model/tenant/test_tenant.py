@@ -137,7 +137,7 @@ class TenantTest(testtools.TestCase):
     def test_another_tenant_never_lowers_mine(self, made):
         predictor = made().predictor
 
-        @settings(max_examples=200, deadline=None)
+        @settings(max_examples=80, deadline=None)
         @given(_pools, light, light)
         def rises(others, mine, more):
             before, after = (predictor.tenant(samples.load(run), mine)
@@ -154,7 +154,7 @@ class TenantTest(testtools.TestCase):
     def test_another_tenant_never_lowers_mine_in_planning(self, made):
         model, large = made(), Workload(0, 4096, 1)
 
-        @settings(max_examples=300, deadline=None)
+        @settings(max_examples=100, deadline=None)
         @given(_pools, light, light)
         def rises(others, mine, more):
             own = [model.load([mine])]
