@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
 
+import numpy as np
 from oslo_log import log
 
 from serifos import errors
@@ -17,16 +18,20 @@ from serifos.facts import activity
 from serifos.facts.activity import History
 from serifos.facts.activity import KeptHistory
 from serifos.facts.cluster import Cluster
+from serifos.facts.history import Series
 from serifos.facts.inventory import Inventory
 from serifos.facts import journal
 from serifos.facts import pool_errors
 from serifos.facts import space
 from serifos.facts import times
+from serifos.facts.workload import Workload
 from serifos.plan import eligibility
 from serifos.plan.limits import Limits
 from serifos.plan.search import filling
 
 LOG = log.getLogger(__name__)
+
+_UNSEEN = (0.0,) * 9
 
 _SET_BACK_S = 300
 """By which a clock may be behind without being called so."""
@@ -83,7 +88,7 @@ class Recorder:
             begin = end - _SET_BACK_S
         if begin >= end:
             return
-        source = self.source or activity.Means(observed)
+        source = self.source or Means(observed)
         added = self.store.add(
             source.read(places, begin, end, step_s), until)
         LOG.debug('The history of %d volumes goes until %s%s.', len(places),
@@ -186,3 +191,40 @@ def drifted(cluster: Cluster, hours: pool_errors.Hours, now: float) -> Cluster:
         if pool.drifting is not None:
             LOG.warning('%s', pool.drift_sentence)
     return dataclasses.replace(cluster, pools=pools)
+
+
+@dataclasses.dataclass(frozen=True)
+class Means:
+    """The port :class:`.activity.History` over one observation."""
+
+    observed: activity.Observed
+
+    def read(self, places: Sequence[activity.MeasuredVolume], begin: float,
+             end: float, step_s: int) -> Series:
+        """As far as the observation goes."""
+        found = Series.empty([place.volume for place in places], begin,
+                             end, step_s)
+        seen = self.observed.volumes
+        since, until, *rates = np.array([
+            self._of(seen[volume]) if volume in seen else _UNSEEN
+            for volume in found.volumes], float).reshape(-1, 9).T
+        for slot, begins in enumerate(found.begins):
+            seconds = np.clip(
+                np.minimum(until, min(begins + step_s, end))
+                - np.maximum(since, max(begins, begin)), 0, None)
+            found.sums[:, slot] = seconds * rates
+        return found
+
+    def _of(self, one: activity.Activity) -> tuple[float, ...]:
+        """From when, until when, and the figures of each second."""
+        return (self.observed.at - one.seconds, self.observed.at, 1.0,
+                *_rates(one.mean))
+
+
+def _rates(mean: Workload) -> tuple[float, ...]:
+    """In the order of the kernel's counters."""
+    write = mean.write_pct / 100
+    iops, size = mean.iops or 0.0, mean.block_kib * 1024
+    return (iops * (1 - write), iops * write, iops * (1 - write) * size,
+            iops * write * size, mean.outstanding * (1 - write),
+            mean.outstanding * write)

@@ -197,7 +197,7 @@ def options(data: bytes) -> None:
 def scheduler_options(data: bytes) -> None:
     """cinder.conf, as serifos-status reads it."""
     path = str(files.file_of(data, 'cinder.conf'))
-    for _ in status.findings([path], conf.load(['/dev/null'])):
+    for _ in status.scheduler_findings([path], conf.load(['/dev/null'])):
         pass
 
 

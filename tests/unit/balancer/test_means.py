@@ -4,6 +4,7 @@
 import numpy as np
 import testtools
 
+from serifos.balancer import recorder
 from serifos.facts import activity
 from serifos.facts.workload import Workload
 from tests.unit.telemetry import readings
@@ -14,7 +15,7 @@ AT = 1_800_000_630
 class MeansTest(testtools.TestCase):
 
     def read(self, volumes, begin, end, step_s=60):
-        return activity.Means(activity.Observed(AT, volumes, {}, {}, {})).read(
+        return recorder.Means(activity.Observed(AT, volumes, {}, {}, {})).read(
             [readings.place(name) for name in 'ab'], begin, end, step_s)
 
     def test_a_mean_holds_for_each_second_of_its_window(self):
