@@ -91,12 +91,17 @@ class DistributionTest(machine.MachineTest):
             [tuple((w.write_pct, w.block_kib, w.iodepth)
                    for w in sample.workloads)
              for sample in dataset.samples[:8]])
+        counted = 0
         for sample in dataset.samples:
             for workload, saw in zip(sample.workloads, sample.seen):
                 for name, is_there in (('read', workload.write_pct < 100),
                                        ('write', workload.write_pct > 0)):
                     times = distribution.of_seen(saw, name)
+                    # On a busy machine half a second may end before any.
+                    is_there &= saw.get(f'{name}_latency_us') is not None
                     self.assertEqual(is_there, times is not None)
                     if times:
+                        counted += 1
                         self.assertLess(saw[f'{name}_p99_us'],
                                         1.01 * times.ends_us[-1])
+        self.assertGreater(counted, len(dataset.samples) / 2)
