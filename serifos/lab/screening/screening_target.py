@@ -142,7 +142,7 @@ def _directory(path: pathlib.Path, size_gib: float,
     mount = remount.find(path) if remounted else None
 
     @contextlib.contextmanager
-    def made() -> Iterator[Claim]:
+    def claimed() -> Iterator[Claim]:
         with made(path, size) as (fd, empty):
             yield Claim(fd, lambda: written(fd), empty)
 
@@ -150,13 +150,13 @@ def _directory(path: pathlib.Path, size_gib: float,
     def anew() -> Iterator[Claim]:
         assert mount is not None
         remount.again(mount)
-        with made() as claim:
+        with claimed() as claim:
             yield claim
 
     @contextlib.contextmanager
     def claim() -> Iterator[Claims]:
         if mount is None:
-            with made() as one:
+            with claimed() as one:
                 yield _same(one)
         else:
             with remount.held(mount):
