@@ -399,7 +399,7 @@ def _down(ends: Sequence[Record], inventory: Inventory) -> str | None:
 
 def _clocks(ends: Sequence[Record], inventory: Inventory,
             changed: float, now: float) -> str | None:
-    """Why the clocks of these records' services prove nothing, or None.
+    """The difference of clocks that makes ages here wrong, or None.
 
     A heartbeat has the time of the service's own host, whose clock also
     dates the records: clocks that differ make every age here wrong.
@@ -447,7 +447,7 @@ def _not_quiet(ends: Sequence[Record],
 
 def _risk(record: Record, held: copies.LogicalVolumes,
           observed: activity.Observed) -> str | None:
-    """Why a recovery could cost the volume its data, or None."""
+    """The reason a recovery could cost the volume its data, or None."""
     if record.migration_status != 'completing':
         return None
     if record.attachments or record.status != 'maintenance':

@@ -239,7 +239,7 @@ def copying(swap: Swap) -> Action | None:
 
 
 def uses_copy(found: Diagnosis) -> str | None:
-    """Why the server uses the copy for certain, a clause, or None."""
+    """Proof that the server uses the copy, a clause, or None."""
     swap = found.swap
     assert swap is not None
     copy = swap.copy
@@ -274,7 +274,7 @@ def newer_copy(found: Diagnosis,
 
 def mirror_ended(found: Diagnosis,
                  observed: activity.Observed) -> str | None:
-    """Why the QEMU process that mirrored is gone, a clause, or None."""
+    """Proof that the QEMU that mirrored is gone, a clause, or None."""
     swap = found.swap
     assert swap is not None
     server, action = swap.server, copying(swap)

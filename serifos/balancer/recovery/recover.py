@@ -315,7 +315,7 @@ def ready(diagnoses: Iterable[Diagnosis], watched: activity.Observed,
 
 def why_not(found: Diagnosis, entries: Sequence[Entry],
             watched: activity.Observed) -> str | None:
-    """Why a person has to recover a forgotten migration, or None."""
+    """The reason to leave a recovery to a person, or None."""
     tries, ours = _tries(found.record.id, entries)
     if not _asked_here(found, entries):
         return 'this balancer did not request the migration'
