@@ -108,6 +108,7 @@ class Session(session.Session):
             others['endpoint_override'] = re.sub(
                 '//[^/]*@', lambda login: login[0].replace('%', '%%'),
                 override)
+        others.setdefault('requests_auth', _by_url)
         outer = _asked.get(None)  # where this is its login, say
         token = _asked.set(outer or _Question(
             self.timeout,
@@ -154,6 +155,12 @@ class Session(session.Session):
                 return None
             raise exceptions.CatalogException(
                 f'it cannot be read ({said})') from None
+
+
+def _by_url(request: requests.PreparedRequest) -> requests.PreparedRequest:
+    """Authenticate by the login of a URL, not by ~/.netrc as requests."""
+    request.prepare_auth(None)
+    return request
 
 
 class Loader(loading.session.Session):

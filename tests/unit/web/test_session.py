@@ -2,6 +2,7 @@
 """Requests to hostile servers end in time, on real sockets."""
 
 import logging
+import pathlib
 import threading
 
 import ddt
@@ -226,6 +227,18 @@ class LoginTest(testtools.TestCase):
             hostile.body(b'{}'), lambda url: web.Session(
                 timeout=LONG_S).request(f'{url}/metrics', 'GET'))
         self.assertEqual(['Basic YWRtaW46czNjci90'], heads)
+
+    @ddt.data(('', [None]), ('admin:s3cr%2Ft@', ['Basic YWRtaW46czNjci90']))
+    @ddt.unpack
+    def test_a_netrc_is_not_used(self, login, used):
+        netrc = pathlib.Path(self.useFixture(fixtures.TempDir()).path, 'netrc')
+        netrc.write_text('machine 127.0.0.1 login other password no\n')
+        self.useFixture(fixtures.EnvironmentVariable('NETRC', str(netrc)))
+        heads, _ = self.asked(
+            hostile.body(b'{}'), lambda url: web.Session(
+                timeout=LONG_S).request(
+                    url.replace('admin:s3cr%2Ft@', login), 'GET'))
+        self.assertEqual(used, heads)
 
     def test_in_an_endpoint(self):
         heads, _ = self.asked(
