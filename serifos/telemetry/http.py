@@ -32,7 +32,7 @@ def session(*, username: str | None = None, password: str | None = None,
             auth: plugin.BaseAuthPlugin | None = None,
             cafile: str | None = None, certfile: str | None = None,
             keyfile: str | None = None, insecure: bool = False,
-            timeout_s: float = 10.0, max_bytes: int = EXPORTER_BYTES,
+            timeout_s: float | None = None, max_bytes: int = EXPORTER_BYTES,
             stopped: Callable[[], bool] | None = None) -> web.Session:
     """A session that authenticates every request.
 
@@ -41,7 +41,7 @@ def session(*, username: str | None = None, password: str | None = None,
     :param cafile: certificates to trust instead of the machine's
     :param certfile: our own certificate, with ``keyfile``
     :param insecure: trust any certificate
-    :param timeout_s: for a whole answer
+    :param timeout_s: for a whole answer; None for that of :mod:`.web`
     :param max_bytes: of a whole answer
     :param stopped: whether nobody waits for answers any more
     :raises InputError: where these do not go together
