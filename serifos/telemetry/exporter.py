@@ -14,8 +14,9 @@ from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
-import dataclasses
+import functools
 import re
+from typing import NamedTuple
 
 from prometheus_client import parser
 
@@ -54,12 +55,14 @@ _NO_FLOAT = re.compile(r'(?<=[\s}])[0-9]{309,}')
 """A figure of so many digits, at which the parser ends with an error."""
 
 _LABEL = r'[a-zA-Z_][a-zA-Z0-9_]*="[^"\\{}#,=\x00-\x1f]*"'
+_NUMBER = r'[0-9]{1,300}(?:\.[0-9]{1,300})?(?:e[+-][0-9]{1,3})?'
 _PLAIN = re.compile(
     r'([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{(%(label)s(?:,%(label)s)*)\})? '
-    r'([0-9]{1,300}(?:\.[0-9]{1,300})?(?:e[+-][0-9]{1,3})?)'
-    % {'label': _LABEL})
+    r'(%(number)s)' % {'label': _LABEL, 'number': _NUMBER})
 """A line as node_exporter writes them: no escapes, no time, no spare space.
 The parser reads all others, and needs four times as long."""
+
+_PAIR = re.compile('([^",=]+)="([^"]*)"')
 
 DISK_INFO = 'node_disk_info'
 
@@ -85,30 +88,31 @@ def reading(at: float,
 
     :param at: when the samples were taken, seconds of the epoch
     """
-    values: dict[tuple[str, str], list[float]] = {}
+    values: dict[str, dict[str, list[float]]] = {
+        name: {} for name in COUNTERS}
     times: dict[str, list[float]] = {BOOTED: [], CLOCK: []}
     lvs: dict[str, list[tuple[str, str]]] = {}
     mapped = False
-    for sample in samples:
-        device = sample.labels.get('device', '')
-        if sample.name in times:
-            times[sample.name].append(sample.value)
-        elif sample.name == INFO:
+    for name, labels, value in samples:
+        if name in values:
+            values[name].setdefault(
+                labels.get('device', ''), []).append(value)
+        elif name in times:
+            times[name].append(value)
+        elif name == INFO:
             mapped = True
-            for lv_id, group in _ours(sample.labels):
-                lvs.setdefault(lv_id, []).append((group, device))
-        elif _DEVICE.fullmatch(device):
-            values.setdefault((device, sample.name), []).append(sample.value)
-    faults = {lv_id: text for lv_id, where in lvs.items()
-              if (text := _fault(where, values))}
-    fault = (_strange_time(times)
-             or _trouble({device for device, _ in values}, mapped))
+            for lv_id, group in _ours(labels):
+                lvs.setdefault(lv_id, []).append((group, labels['device']))
+    devices = filter(_DEVICE.fullmatch, set().union(*values.values()))
+    fault = _strange_time(times) or _trouble({*devices}, mapped)
     if fault is not None:
         return counters.Reading(at, fault=fault)
+    found = {lv_id: _counters(where, values) for lv_id, where in lvs.items()}
     return counters.Reading(
-        at, {lv_id: _counters(where[0][1], values)
-             for lv_id, where in lvs.items() if lv_id not in faults},
-        faults, next(iter(times[BOOTED]), None),
+        at, {lv_id: its for lv_id, its in found.items()
+             if not isinstance(its, str)},
+        {lv_id: its for lv_id, its in found.items() if isinstance(its, str)},
+        next(iter(times[BOOTED]), None),
         clock=next(iter(times[CLOCK]), None))
 
 
@@ -138,32 +142,27 @@ def _ours(labels: Mapping[str, str]) -> Iterator[tuple[str, str]]:
             group if _LVM.fullmatch(group) else '?')
 
 
-def _counters(device: str,
-              values: Mapping[tuple[str, str],
-                              list[float]]) -> counters.Counters:
-    return counters.Counters(*(values[device, name][0] for name in COUNTERS))
-
-
-def _fault(where: list[tuple[str, str]],
-           values: Mapping[tuple[str, str], list[float]]) -> str | None:
-    """Why the counters of an LV cannot be used."""
+def _counters(where: list[tuple[str, str]],
+              values: Mapping[str, Mapping[str, list[float]]]
+              ) -> counters.Counters | str:
+    """The counters of an LV, or why they cannot be used."""
     if len(where) > 1:
         return ('there are several LVs of its name, in '
                 f'{" and ".join(sorted(group for group, _ in where))}')
     device = where[0][1]
-    for name in COUNTERS:
-        found = values.get((device, name), ())
+    several = [values[name].get(device, ()) for name in COUNTERS]
+    for name, found in zip(COUNTERS, several):
         if len(found) != 1:
             return (f'node_exporter shows {name} of its device {device} '
                     f'{len(found)} times' if found else
                     f'node_exporter shows no {name} of its device {device}')
-    if not _counters(device, values).are_sane:
+    its = counters.Counters(*(found[0] for found in several))
+    if not its.are_sane:
         return f'a counter of its device {device} is out of range'
-    return None
+    return its
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class MetricSample:
+class MetricSample(NamedTuple):
     """A sample: name, labels and value."""
 
     name: str
@@ -171,33 +170,45 @@ class MetricSample:
     value: float
 
 
-def samples(data: bytes, wanted: Collection[str]) -> list[MetricSample]:
+def samples(data: bytes, wanted: Sequence[str]) -> list[MetricSample]:
     """The samples of these names, in their order.
 
     :param data: what an exporter answered, UTF-8
     :raises ValueError: with a clause, where such a line is not a sample, or
         there are too many
     """
-    lines = re.compile(rb'^(?:%s)(?![\w:]).*' % b'|'.join(
-        name.encode() for name in wanted), re.MULTILINE)
     found: list[MetricSample] = []
-    for line in lines.finditer(data):
-        size = line.end() - line.start()
-        if size > MOST_BYTES:
-            raise ValueError(f'a line of {size} bytes')
+    for line in _lines_of(tuple(wanted)).finditer(
+            '\n' + data.decode(errors='replace')):
         if len(found) == MOST_LINES:
             raise ValueError(f'more than {MOST_LINES} lines of disks')
-        found.append(_sample(line[0].decode(errors='replace').rstrip('\r')))
+        name, device, value = line.groups()
+        found.append(MetricSample(name, {'device': device}, float(value))
+                     if name else _sample(line[0].strip('\r\n')))
     return found
 
 
+@functools.cache
+def _lines_of(names: tuple[str, ...]) -> re.Pattern[str]:
+    """Lines of these names; name, device and value of counters of disks.
+
+    Each with the line end before it, which is found without trying others.
+    """
+    either = '|'.join(names)
+    return re.compile(
+        rf'\n(?:({either})\{{device="([\w!.+-]{{1,64}})"\}} ({_NUMBER})$'
+        rf'|(?:{either})(?![\w:]).*)', re.ASCII | re.MULTILINE)
+
+
 def _sample(line: str) -> MetricSample:
+    size = len(line.encode())
+    if size > MOST_BYTES:
+        raise ValueError(f'a line of {size} bytes')
     plain = _PLAIN.fullmatch(line)
     if plain is not None:
-        pairs = [each[:-1].split('="') for each in plain[2].split(',')
-                 ] if plain[2] else []
-        labels = dict(pairs)
-        if len(labels) == len(pairs):
+        said = plain[2] or ''
+        labels = dict(_PAIR.findall(said))
+        if len(labels) == said.count('='):
             return MetricSample(plain[1], labels, float(plain[3]))
     line = _NO_FLOAT.sub('+Inf', line)
     try:
