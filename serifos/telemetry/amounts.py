@@ -135,8 +135,7 @@ def _values(reading: counters.Reading,
             lv_ids: Sequence[str]) -> npt.NDArray[np.float64]:
     """(6, logical volumes), NaN where one is not in the reading."""
     of = reading.volumes.get
-    return np.array([found.values if (found := of(lv_id)) else _NONE
-                     for lv_id in lv_ids]).T
+    return np.array([of(lv_id, _NONE) for lv_id in lv_ids]).T
 
 
 def _plausible(grown: npt.NDArray[np.float64],

@@ -19,6 +19,8 @@ from collections.abc import Sequence
 import dataclasses
 import itertools
 import math
+import operator
+from typing import NamedTuple
 
 from serifos.facts import activity
 from serifos.facts.workload import Workload
@@ -51,8 +53,7 @@ def is_time(value: object) -> bool:
     return is_figure(value) and value <= 253_402_300_799  # type: ignore
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Counters:
+class Counters(NamedTuple):
     """The counters of one logical volume, as the kernel keeps them.
 
     :param reads: completed requests
@@ -71,13 +72,8 @@ class Counters:
     write_s: float
 
     @property
-    def values(self) -> tuple[float, ...]:
-        return (self.reads, self.writes, self.read_bytes,
-                self.written_bytes, self.read_s, self.write_s)
-
-    @property
     def are_sane(self) -> bool:
-        return all(map(is_figure, self.values))
+        return all(map(is_figure, self))
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -112,8 +108,7 @@ class Reading:
         return self.clock - self.started
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Delta:
+class Delta(NamedTuple):
     """The I/O from ``start`` to ``end``, seconds of the epoch.
 
     :param requests: reads and writes that were completed
@@ -140,7 +135,7 @@ class Delta:
 
 def fell(before: Counters, after: Counters) -> bool:
     """Whether a counter is lower than before: the device was reset."""
-    return any(b < a for a, b in zip(before.values, after.values))
+    return True in map(operator.lt, after, before)
 
 
 def between(start: float, before: Counters,
@@ -148,8 +143,8 @@ def between(start: float, before: Counters,
     """The I/O between two readings; None where it is unknown."""
     if end <= start or fell(before, after):
         return None
-    reads, writes, read_bytes, written_bytes, read_s, write_s = (
-        b - a for a, b in zip(before.values, after.values))
+    reads, writes, read_bytes, written_bytes, read_s, write_s = map(
+        operator.sub, after, before)
     return Delta(start, end, reads + writes, writes,
                  read_bytes + written_bytes, read_s + write_s)
 
@@ -272,14 +267,14 @@ def _doubt_between(before: Reading, after: Reading) -> str | None:
     if late_s < -_INEXACT_S:
         return (f'its uptime grew by {after.uptime_s - before.uptime_s:.0f} s '
                 f'in {after.at - before.at:.0f} s')
-    lower = {lv_id: fell(counters, after.volumes[lv_id])
-             for lv_id, counters in before.volumes.items()
-             if lv_id in after.volumes and any(counters.values)}
+    both = [(lv_id, was, after.volumes[lv_id]) for lv_id, was
+            in before.volumes.items() if lv_id in after.volumes]
+    kept = next((lv_id for lv_id, was, now in both
+                 if not fell(was, now) and any(was)), None)
     if late_s <= _INEXACT_S:
-        if lower and all(lower.values()):
+        if kept is None and any(any(was) for _, was, _ in both):
             return 'its counters were reset without a reboot'
         return None
-    kept = next((lv_id for lv_id, down in lower.items() if not down), None)
     return None if kept is None else (
         f'its boot time changed, but the counters of volume-{kept} '
         'were not reset')

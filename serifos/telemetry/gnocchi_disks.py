@@ -156,7 +156,7 @@ def _joined(counted: Sequence[Series], timed: Sequence[Series]) -> list[
                            *(s[at] / _NS for s in timed)))
              for at in sorted(common))
     return [(at, one) for at, one in found if all(
-        is_figure(value) or math.isnan(value) for value in one.values)]
+        is_figure(value) or math.isnan(value) for value in one)]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -197,7 +197,7 @@ def _intervals(told: Told, caps: Caps) -> Iterator[_Interval | None]:
     """What happened between readings; None where counters fell."""
     for (before, then), (after, now) in itertools.pairwise(told):
         reads, writes, read, written, *times = (
-            new - old for old, new in zip(then.values, now.values))
+            new - old for old, new in zip(then, now))
         seconds, requests = after - before, reads + writes
         if min(reads, writes, read, written, *times) < 0 or seconds <= 0:
             yield None
@@ -212,7 +212,7 @@ def _intervals(told: Told, caps: Caps) -> Iterator[_Interval | None]:
 def _shortened(told: Told, seen: Sequence[_Interval | None],
                each_s: float) -> Iterator[tuple[float, Counters]]:
     """The counters, without what throttled requests took beyond that."""
-    lost, left = [0.0, 0.0], told[0][1].values[4:]
+    lost, left = [0.0, 0.0], told[0][1][4:]
     yield told[0]
     for (_, then), (at, now), each in zip(told, told[1:], seen):
         if each is None:
@@ -220,12 +220,12 @@ def _shortened(told: Told, seen: Sequence[_Interval | None],
         elif each.at_cap and each.busy_s > each.requests * each_s:
             share = 1 - each.requests * each_s / each.busy_s
             lost = [gone + share * (new - old) for gone, old, new in zip(
-                lost, then.values[4:], now.values[4:])]
+                lost, then[4:], now[4:])]
         # They may not fall by rounding, which would be a reset.
         left = [max(value - gone, before) for value, gone, before in zip(
-            now.values[4:], lost, left)]
-        yield at, Counters(*now.values[:4], *left)
+            now[4:], lost, left)]
+        yield at, Counters(*now[:4], *left)
 
 
 def _taking(counters: Counters, seconds: float) -> Counters:
-    return Counters(*counters.values[:4], seconds, seconds)
+    return Counters(*counters[:4], seconds, seconds)

@@ -10,14 +10,17 @@ them. A line that a crash cut short costs only that line.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from collections.abc import Iterator
 from collections.abc import Mapping
 import contextlib
 import fcntl
+import itertools
 import json
 import math
 import os
 import pathlib
+import sys
 from typing import Any
 
 from oslo_log import log as logging
@@ -171,7 +174,7 @@ def line_of(host: str, reading: counters.Reading) -> str:
     """A reading as a line; without its numbers where one is not finite."""
     doc: dict[str, Any] = {'at': round(reading.at, 3), 'host': host}
     if reading.volumes:
-        doc['volumes'] = {lv: c.values for lv, c in reading.volumes.items()}
+        doc['volumes'] = dict(reading.volumes)
     if reading.faults:
         doc['faults'] = dict(reading.faults)
     if reading.started is not None:
@@ -204,13 +207,20 @@ def parsed(line: bytes) -> tuple[str, counters.Reading] | None:
             and all(time is None or counters.is_time(time)
                     for time in (started, clock))
             and all(isinstance(values, list) and len(values) == 6
-                    and all(map(counters.is_figure, values))
-                    for values in volumes.values())):
+                    for values in volumes.values())
+            and _are_figures([*itertools.chain.from_iterable(
+                volumes.values())])):
         return None
     return host, counters.Reading(
-        doc['at'], {lv_id: counters.Counters(*values)
+        doc['at'], {sys.intern(lv_id): counters.Counters(*values)
                     for lv_id, values in volumes.items()},
         faults, started, fault, clock)
+
+
+def _are_figures(values: Collection[object]) -> bool:
+    """As :func:`.counters.is_figure`, of many that are not NaN."""
+    return not values or {*map(type, values)} <= {int, float} and (
+        0 <= min(values) and max(values) <= counters.MOST)  # type: ignore
 
 
 def time_of(line: bytes) -> float:

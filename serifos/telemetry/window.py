@@ -10,7 +10,6 @@ from __future__ import annotations
 import bisect
 from collections.abc import Callable
 from collections.abc import Collection
-from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 import itertools
@@ -103,16 +102,22 @@ class _View:
             good, window_s + interval_s / 2, interval_s / 3)
         self.until = self.readings[-1].at if self.readings else 0.0
         self.boot = counters.boot(self.readings)
+        self._intervals = [
+            (before.at, after.at, before.volumes, after.volumes,
+             counters.went_on(before, after))
+            for before, after in itertools.pairwise(self.readings)]
+        self._steps: dict[str, list[tuple[float, counters.Delta | None]]] = {}
 
     def steps(self,
-              lv_id: str) -> Iterator[tuple[float, counters.Delta | None]]:
+              lv_id: str) -> list[tuple[float, counters.Delta | None]]:
         """Start and I/O of each interval at whose ends the LV existed."""
-        for before, after in itertools.pairwise(self.readings):
-            a, b = before.volumes.get(lv_id), after.volumes.get(lv_id)
-            if a and b:
-                yield before.at, counters.between(
-                    before.at, a, after.at, b) if counters.went_on(
-                        before, after) else None
+        if lv_id not in self._steps:
+            self._steps[lv_id] = [
+                (start, counters.between(start, before[lv_id], end,
+                                         after[lv_id]) if went_on else None)
+                for start, end, before, after, went_on in self._intervals
+                if lv_id in before and lv_id in after]
+        return self._steps[lv_id]
 
     def measured(self, lv_id: str,
                  since: float = 0.0) -> activity.Activity | str:

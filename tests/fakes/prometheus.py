@@ -62,7 +62,7 @@ class Exporter:
         for lv_id, counters in (('', Counters(*[1.0] * 6)),
                                 *volumes.items()):
             device = f'dm-{lv_id}' if lv_id else 'sda'
-            for name, value in zip(exporter.COUNTERS, counters.values):
+            for name, value in zip(exporter.COUNTERS, counters):
                 yield {'__name__': name, 'device': device}, value
             if lv_id:
                 yield {'__name__': exporter.INFO, 'device': device,

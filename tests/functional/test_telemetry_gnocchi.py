@@ -115,7 +115,7 @@ class GnocchiTest(machine.MachineTest):
 
     def series(self, times, counters, timed=True):
         """What Ceilometer measures, from the counters at these times."""
-        columns = zip(*(counters(at).values for at in times))
+        columns = zip(*(counters(at) for at in times))
         names = gnocchi_disks.COUNTED + (gnocchi_disks.TIMED if timed else ())
         return {name: dict(zip(times, (
             value * (1e9 if name in gnocchi_disks.TIMED else 1)

@@ -55,7 +55,7 @@ def text(volumes, booted=1_000.0, clock=None):
         lines.append(f'{exporter.INFO}{{device="dm-{nth}",lv_layer="",'
                      f'lv_name="volume-{lv_id}",vg_name="vga"}} 1')
         lines.extend(f'{name}{{device="dm-{nth}"}} {value!r}' for name, value
-                     in zip(exporter.COUNTERS, counters.values))
+                     in zip(exporter.COUNTERS, counters))
     return '\n'.join(lines) + '\n'
 
 

@@ -200,17 +200,17 @@ class AmountsTest(testtools.TestCase):
     def test_counters_that_no_device_has(self, change):
         def volumes(at):
             counters = since(at)
-            return {'a': counters if at < BEGIN + 60 else dataclasses.replace(
-                counters, **{name: getattr(counters, name) + value
-                             for name, value in change.items()})}
+            return {'a': counters if at < BEGIN + 60 else counters._replace(
+                **{name: getattr(counters, name) + value
+                   for name, value in change.items()})}
         found = series([place('a')], {'node1': taken(
             volumes, range(BEGIN, END + 1, 15))})
         self.assertEqual([45] + [60] * 9, seconds(found))
 
     def test_where_requests_are_not_timed(self):
         def untimed(at, **others):
-            return dataclasses.replace(
-                since(at, **others), read_s=np.nan, write_s=np.nan)
+            return since(at, **others)._replace(
+                read_s=np.nan, write_s=np.nan)
         found = series([place('a'), place('b')], {'node1': taken(
             lambda at: {'a': untimed(at), 'b': untimed(BEGIN)})})
         np.testing.assert_allclose(1000, found.iops[:, 0], rtol=1e-5)

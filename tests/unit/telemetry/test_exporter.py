@@ -24,7 +24,7 @@ class ExporterTest(testtools.TestCase):
         self.assertEqual({}, found.faults)
         self.assertEqual({readings.FIRST, readings.SECOND}, set(found.volumes))
         self.assertEqual((169, 17, 19_984_384, 16_781_312, 0.62, 0.56),
-                         found.volumes[readings.FIRST].values)
+                         found.volumes[readings.FIRST])
         self.assertEqual((7.0, 1795239754.0), (found.at, found.started))
 
     def test_what_lies_beneath_a_volume_is_not_the_volume(self):

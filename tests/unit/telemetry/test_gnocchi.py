@@ -33,7 +33,7 @@ class GnocchiTest(testtools.TestCase):
         super().setUp()
         names = gnocchi_disks.COUNTED + gnocchi_disks.TIMED
         self.metrics = {name: measured(
-            lambda at, nth=nth: readings.steady(at).values[nth]
+            lambda at, nth=nth: readings.steady(at)[nth]
             * (1e9 if nth > 3 else 1)) for nth, name in enumerate(names)}
         self.resources, self.searches, self.status = None, [], 200
         self.asked = []

@@ -31,7 +31,7 @@ def busy(at, **others):
 
 
 def _sum(*several):
-    return Counters(*map(sum, zip(*(each.values for each in several))))
+    return Counters(*map(sum, zip(*several)))
 
 
 @ddt.ddt
@@ -67,7 +67,7 @@ class PastTest(testtools.TestCase):
     def value(self, metric, at):
         name, _, disk = metric.partition('@')
         nth, of = NAMES.index(name), self.disks[disk.partition('-')[0]]
-        return of(at).values[nth] * (1e9 if nth > 3 else 1)
+        return of(at)[nth] * (1e9 if nth > 3 else 1)
 
     def read(self, *volumes, begin=BEGIN, end=BEGIN + HOUR, step_s=EVERY_S,
              caps=None):

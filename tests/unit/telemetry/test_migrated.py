@@ -83,7 +83,7 @@ class MigratedTest(case.DirectoryCase):
             return 200, json.dumps({'data': {'result': found}})
 
         def exported(host, lv):
-            each = [readings.steady(at, iops=IOPS[lv]).values
+            each = [readings.steady(at, iops=IOPS[lv])
                     for at in test_prometheus.TIMES]
             for series in test_prometheus.exported(instance=host):
                 name = series['metric']['__name__']
@@ -113,7 +113,7 @@ class MigratedTest(case.DirectoryCase):
                         'original_resource_id']])
             return 200, json.dumps({'measures': {name: {'mean': [[
                 datetime.datetime.fromtimestamp(at, datetime.UTC).isoformat(),
-                300.0, readings.steady(at).values[names.index(name)]
+                300.0, readings.steady(at)[names.index(name)]
                 * (1e9 if name in gnocchi_disks.TIMED else 1)]
                 for at in (NOW - 600, NOW - 300, NOW)]}
                 for name, _ in json.loads(body)['operations'][1:]}})
@@ -132,11 +132,11 @@ class MigratedTest(case.DirectoryCase):
 
     def test_what_nova_wrote_to_the_copy_is_not_the_volumes(self):
         """Until it was moved, 200 s ago, each second 100 requests more."""
-        base = readings.steady(NOW - 200, iops=600).values
+        base = readings.steady(NOW - 200, iops=600)
         past = [Reading(at, {'t': readings.steady(at, iops=600)}
                         if at <= NOW - 200 else {'t': Counters(*(
                             a + b for a, b in zip(base, readings.steady(
-                                at - NOW + 200, iops=500).values)))})
+                                at - NOW + 200, iops=500))))})
                 for at in range(int(NOW) - 600, int(NOW) + 1, 20)]
         for moved, iops in ({}, 567), ({'v': NOW - 200}, 500):
             seen = window.observed(

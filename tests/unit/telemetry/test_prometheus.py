@@ -28,7 +28,7 @@ def series(labels, values, times=TIMES):
 
 def exported(times=TIMES, **labels):
     """All series of an exporter with these labels: LV a on dm-0."""
-    counters = [readings.steady(at).values for at in times]
+    counters = [readings.steady(at) for at in times]
     found = [series({'__name__': name, 'device': 'dm-0', **labels}, values,
                     times)
              for name, values in zip(exporter.COUNTERS, zip(*counters))]
