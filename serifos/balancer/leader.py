@@ -22,16 +22,19 @@ import pathlib
 import socket
 from typing import Protocol
 from typing import Self
+from typing import TYPE_CHECKING
 from urllib import parse
 
 from oslo_log import log
-from tooz import coordination
-from tooz import locking
 
 from serifos import errors
 from serifos.facts.inventory import Cloud
 from serifos.facts.journal import Journal
 from serifos.files import owners
+
+if TYPE_CHECKING:
+    from tooz import coordination
+    from tooz import locking
 
 LOG = log.getLogger(__name__)
 
@@ -205,6 +208,8 @@ class Lead:
     def _connect(self) -> None:
         if self._parts.scheme == 'file':
             owners.make_directory(pathlib.Path(self._parts.path))
+        # Only who takes the lead needs it: it takes long to load.
+        from tooz import coordination  # noqa: PLC0415
         try:
             self._coordinator = coordination.get_coordinator(
                 self._url, self._member.encode())

@@ -25,8 +25,8 @@ from serifos.balancer.observe import in_flight
 from serifos.balancer import planning
 from serifos.cmd import app
 from serifos.cmd.balancer import adapters
+from serifos.cmd.balancer import databases
 from serifos.cmd.balancer import stored_history
-from serifos.cmd.balancer import verb
 from serifos import conf as serifos_conf
 from serifos.conf import files
 from serifos.conf import scheduler
@@ -195,7 +195,7 @@ class Checks(upgradecheck.UpgradeCommands):
 
     def _database(self) -> Iterator[findings.Finding]:
         entries = journal.Journal(
-            adapters.database(self.conf), time.time).entries()
+            databases.database(self.conf), time.time).entries()
         paused = pause(entries)
         if paused is not None:
             yield findings.warning(
@@ -203,13 +203,13 @@ class Checks(upgradecheck.UpgradeCommands):
                 f'{paused.facts["reason"]}. Look at serifos-balancer history, '
                 'then run serifos-balancer resume.')
         if pathlib.Path(self.conf.serifos.state_dir).is_dir():
-            missing = verb.journal_of(self.conf).missing()
+            missing = databases.journal(self.conf).missing()
             if missing is not None:
                 yield findings.warning(
                     f'Nothing will be moved: {missing}. Put the journal back, '
                     'or accept that with serifos-balancer resume.')
         said: list[str] = []
-        adapters.plans(self.conf).every(said.append)
+        databases.plans(self.conf).every(said.append)
         yield from map(findings.warning, said)
         stored_history.store(self.conf).until()
 

@@ -19,9 +19,10 @@ from watcher.common import exception
 
 from serifos.balancer import leader
 from serifos.balancer.outcome import Outcome
-from serifos.cmd.balancer import adapters
-from serifos.cmd.balancer import verb
-from serifos import conf as configuration
+from serifos.cmd.balancer import cloud_verb
+from serifos.cmd.balancer import configuration
+from serifos.cmd.balancer import databases
+from serifos.conf import load
 from serifos import errors
 from serifos.plan.plan import Plan
 from serifos.watcher import moving
@@ -90,12 +91,12 @@ class Migrate(base.BaseAction):
         return False
 
     def _conf(self) -> cfg.ConfigOpts:
-        return configuration.load([self.config.serifos_conf])
+        return load([self.config.serifos_conf])
 
     def _plan(self, conf: cfg.ConfigOpts) -> Plan:
         """:raises InputError: where there is none that has this move"""
         wanted = self.input_parameters
-        plan = moving.plan_of(adapters.plans(conf), wanted['plan'],
+        plan = moving.plan_of(databases.plans(conf), wanted['plan'],
                               time.time())
         if not any((move.volume, move.source, move.target) == (
                 self.resource_id, wanted['source_pool'],
@@ -107,13 +108,13 @@ class Migrate(base.BaseAction):
 
     def _migrate(self, conf: cfg.ConfigOpts) -> Outcome:
         plan = self._plan(conf)
-        balancer = verb.balancer_of(conf)
+        balancer = cloud_verb.balancer_of(conf)
         observer = balancer.observer
         readings = observer.telemetry.readings
         if readings is not None:
             observer.cinder.inventory()  # refused before minutes pass
             readings.gather(observer.settings.window_s, lambda *_: None)
-        with leader.Lead(adapters.lock_url(conf), observer.journal,
+        with leader.Lead(configuration.lock_url(conf), observer.journal,
                          'watcher') as leading:
             return moving.carry_out(balancer.as_leader(
                 leading.journal, leading.prove), plan, self.resource_id)

@@ -17,10 +17,11 @@ from oslo_log import log
 from watcher.decision_engine.strategy.strategies import base
 
 from serifos.balancer import planning
-from serifos.cmd.balancer import adapters
+from serifos.cmd.balancer import configuration
+from serifos.cmd.balancer import databases
 from serifos.cmd.balancer import judging
-from serifos import conf as configuration
 from serifos.conf import balancer as options
+from serifos.conf import load
 from serifos import errors
 from serifos.facts.cluster import Cluster
 from serifos.facts import times
@@ -92,8 +93,8 @@ class Serifos(base.BaseStrategy):
 
     def do_execute(self, audit: Any = None) -> None:
         """:raises SerifosError: where there is nothing to plan by"""
-        conf = configuration.load([self.config.serifos_conf])
-        cluster = adapters.cluster(conf, None)
+        conf = load([self.config.serifos_conf])
+        cluster = configuration.cluster(conf, None)
         _refuse_old(cluster, ROUNDS * conf.balancer.interval)
         plan = self._plan(conf, cluster)
         for move in plan.moves:
@@ -114,16 +115,16 @@ class Serifos(base.BaseStrategy):
 
     def _plan(self, conf: cfg.ConfigOpts, cluster: Cluster) -> Plan:
         given = self.input_parameters
-        limits = adapters.limits_of(
+        limits = configuration.limits_of(
             conf, **{name: given.get(name) for name in _LIMITS})
         planning.warn_of_strays(cluster, LOG.warning)
         now = time.time()
         plan = planning.issued(judging.judged(
-            conf, cluster, adapters.models_dir(conf, None), LOG.warning,
+            conf, cluster, configuration.models_dir(conf, None), LOG.warning,
             limits, given.get('planner')).plan, now, conf.balancer.plan_ttl)
         if not plan.moves:
             return plan
-        return adapters.plans(conf).keep(plan, now, LOG.warning)
+        return databases.plans(conf).keep(plan, now, LOG.warning)
 
 
 def _refuse_old(cluster: Cluster, most_s: float) -> None:

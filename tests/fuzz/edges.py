@@ -17,7 +17,7 @@ import requests
 
 from serifos.cloud import api_errors
 from serifos.cloud import client as volumes
-from serifos.cmd.balancer import adapters as balancer_sources
+from serifos.cmd.balancer import configuration
 from serifos.cmd.model import design_options
 from serifos.cmd import status
 from serifos import conf
@@ -191,7 +191,7 @@ def options(data: bytes) -> None:
     """serifos.conf."""
     read = conf.load([str(files.file_of(data, 'serifos.conf'))])
     read.unknown()
-    balancer_sources.settings(read)
+    configuration.settings(read)
 
 
 def scheduler_options(data: bytes) -> None:

@@ -16,7 +16,7 @@ from serifos.balancer import outcome
 from serifos.balancer import planning
 from serifos.balancer import plans
 from serifos.balancer.round import Balancer
-from serifos.cmd.balancer import verb
+from serifos.cmd.balancer import cloud_verb
 from serifos.cmd import options
 from serifos import errors
 from serifos.facts import inventory
@@ -31,12 +31,12 @@ from serifos.plan import usable
 from serifos.report import plan_text
 
 
-class Acting(verb.Asks):
+class Acting(cloud_verb.Asks):
     """A verb that migrates volumes and prints the outcome of each."""
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
-        verb.add_window(parser)
+        cloud_verb.add_window(parser)
         return parser
 
     def carry_out(self, balancer: Balancer, moves: Sequence[Move],

@@ -17,7 +17,8 @@ from serifos.balancer.plans import Standing
 from serifos.balancer.plans import standings
 from serifos.balancer.plans import UNDER_WAY
 from serifos.balancer.status import Status
-from serifos.cmd.balancer import adapters
+from serifos.cmd.balancer import configuration
+from serifos.cmd.balancer import databases
 from serifos.cmd.balancer import judging
 from serifos.cmd.balancer import status_tables
 from serifos.cmd.balancer import stored_history
@@ -51,15 +52,15 @@ def text(conf: cfg.ConfigOpts, planned: Planned, now: float,
     :param say: is called with a sentence for what is left out
     :raises SerifosError: where the journal cannot be read
     """
-    settings, cluster = adapters.settings(conf), planned.cluster
+    settings, cluster = configuration.settings(conf), planned.cluster
     entries: tuple[Entry, ...] = ()
     lead, hours, plans = None, {}, []
     if settings.state_dir.is_dir():
-        kept = journal.Journal(adapters.database(conf), lambda: now)
+        kept = journal.Journal(databases.database(conf), lambda: now)
         entries = corrected(kept.entries(), now)
         lead, hours = kept.leader(), _hours(conf, now, say)
         plans = standings(
-            adapters.plans(conf).every(say), entries, now)
+            databases.plans(conf).every(say), entries, now)
     status = status_tables.status(settings, entries, cluster, now, lead)
     return cloud_page.render(cloud_page.Facts(
         cluster, planned.seen, planned.explained(), planned.slos(),
@@ -67,7 +68,7 @@ def text(conf: cfg.ConfigOpts, planned: Planned, now: float,
             each.volume for each in status.in_flight})
         + status_tables.carried_out_by(status),
         _last_plan(plans, entries),
-        *status_tables.age(conf, cluster, now), now,
+        *configuration.age(conf, cluster, now), now,
         tuple(_sections(status, lead, plans, entries, cluster))))
 
 

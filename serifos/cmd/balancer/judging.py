@@ -8,20 +8,15 @@ from collections.abc import Mapping
 import dataclasses
 import functools
 import os
-import time
+import types
 
 from oslo_config import cfg
 
 from serifos.balancer import decide
-from serifos.balancer import pace
 from serifos.balancer import planning
-from serifos.cmd.balancer import adapters
-from serifos.cmd.balancer import stored_history
-from serifos.database import journal
-from serifos import errors
+from serifos.cmd.balancer import configuration
 from serifos.facts.cluster import Cluster
 from serifos.facts import hot_by
-from serifos.files import owners
 from serifos.model.model import Model
 from serifos.plan.limits import Limits
 from serifos.plan.outlook import Outlook
@@ -73,18 +68,21 @@ def judged(conf: cfg.ConfigOpts, cluster: Cluster,
     :param made: a plan that is made already; it is judged by what it was
         made by
     """
-    limits = _at_learnt_rates(
-        conf, limits or adapters.limits_of(conf), say)
+    past = _past(conf)
+    limits = limits or configuration.limits_of(conf)
+    if past is not None:
+        limits = past.at_learnt_rates(conf, limits, say)
     if planner == planning.PAPER:
         limits = dataclasses.replace(limits, hot_by=hot_by.LATENCY,
                                      trust_models=True)
     models = planning.read_models(cluster, models_dir, say, limits.hot_by)
     cluster = planning.measured(
-        cluster, limits, models, stored_history.hours(conf, cluster))
+        cluster, limits, models, past.hours(conf, cluster) if past else {})
     if made is not None:
-        return Judged(made, cluster, limits, models, stored_history.slots(
-            conf, cluster, say) if made.window_s else None)
-    settings = adapters.settings(conf)
+        return Judged(
+            made, cluster, limits, models, past.slots(conf, cluster, say)
+            if past and made.window_s else None)
+    settings = configuration.settings(conf)
     if planner is not None:
         settings = dataclasses.replace(settings, planner=planner,
                                        fix_at_once=False)
@@ -93,7 +91,7 @@ def judged(conf: cfg.ConfigOpts, cluster: Cluster,
         models = planning.as_printed(models)
         return Judged(planning.make_plan(planner, cluster, limits, models),
                       cluster, limits, models, None)
-    slots = stored_history.slots(conf, cluster, say)
+    slots = past.slots(conf, cluster, say) if past else None
     basis = decide.Basis.of(settings, cluster, limits, models, slots)
     if slots is not None:
         basis = dataclasses.replace(basis, violated=decide.violated(basis))
@@ -105,14 +103,12 @@ def judged(conf: cfg.ConfigOpts, cluster: Cluster,
     return Judged(plan, cluster, limits, models, slots)
 
 
-def _at_learnt_rates(conf: cfg.ConfigOpts, limits: Limits,
-                     say: Callable[[str], None]) -> Limits:
-    """The limits as rounds have them, as far as the journal can be read."""
-    settings = adapters.settings(conf)
-    kept = journal.Journal(adapters.database(conf), time.time)
-    try:
-        with owners.as_owner(settings.state_dir):
-            return pace.at_learnt_rates(limits, kept.entries())
-    except errors.SerifosError as exc:
-        say(f'Copy rates of earlier migrations are not used: {exc}')
-        return limits
+def _past(conf: cfg.ConfigOpts) -> types.ModuleType | None:
+    """What reads journal and history; None where neither is there yet.
+
+    Loading it, and SQLAlchemy with it, takes longer than most plans take.
+    """
+    if not configuration.has_past(conf):
+        return None
+    from serifos.cmd.balancer import stored_history  # noqa: PLC0415
+    return stored_history

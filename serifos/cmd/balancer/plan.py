@@ -13,9 +13,8 @@ from cliff import command
 
 from serifos.balancer import planning
 from serifos.cmd import app
-from serifos.cmd.balancer import adapters
+from serifos.cmd.balancer import configuration
 from serifos.cmd.balancer import judging
-from serifos.cmd.balancer import status_tables
 from serifos.cmd import options
 from serifos.cmd import output
 from serifos.conf.balancer import PLANNERS
@@ -83,16 +82,16 @@ class Plan(app.Fails, command.Command):
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         conf = self.app.conf
-        limits = adapters.limits_of(conf, **{
+        limits = configuration.limits_of(conf, **{
             name: getattr(parsed_args, name) for name in (
                 'min_gain', 'hot_ratio', 'max_moves', 'active_floor',
                 'every_refusal', 'trust_models', 'max_gib_per_plan')})
         output.refuse_unwritable(parsed_args, 'plan')
-        cluster = adapters.cluster(conf, parsed_args.cluster)
+        cluster = configuration.cluster(conf, parsed_args.cluster)
         why = None if parsed_args.why is None else find(
             cluster, parsed_args.why)
         planning.warn_of_strays(cluster, self.say)
-        directory = adapters.models_dir(conf, parsed_args.models)
+        directory = configuration.models_dir(conf, parsed_args.models)
         planner = parsed_args.planner or conf.balancer.planner
         if parsed_args.paper and planner != 'bfd':
             raise errors.InputError(
@@ -108,7 +107,7 @@ class Plan(app.Fails, command.Command):
         document = plan.to_json()
 
         def text() -> str:
-            return plan_text.text(judged.seen, *status_tables.age(
+            return plan_text.text(judged.seen, *configuration.age(
                 conf, cluster, time.time())) + (
                 '' if why is None else '\n' + _text(why, judged))
 
@@ -141,9 +140,9 @@ class Explain(app.Fails, command.Command):
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         conf = self.app.conf
         output.refuse_unwritable(parsed_args, 'explanation')
-        cluster = adapters.cluster(conf, parsed_args.cluster)
+        cluster = configuration.cluster(conf, parsed_args.cluster)
         found = find(cluster, parsed_args.name)
-        directory = adapters.models_dir(conf, parsed_args.models)
+        directory = configuration.models_dir(conf, parsed_args.models)
         judged = judging.judged(conf, cluster, directory, self.say)
         document = _document(found, judged)
         output.write(parsed_args, document)

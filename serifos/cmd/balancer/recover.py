@@ -8,13 +8,14 @@ import argparse
 from serifos.balancer import changes
 from serifos.balancer import leader
 from serifos.cmd.balancer import adapters
+from serifos.cmd.balancer import cloud_verb
 from serifos.cmd.balancer import verb
 from serifos import errors
 from serifos.facts import journal
 from serifos.plan import eligibility
 
 
-class Recover(verb.Asks):
+class Recover(cloud_verb.Asks):
     """Recover a volume whose migration Cinder has forgotten.
 
     If the source died during the copy, the volume stays in migrating; if it
@@ -26,7 +27,7 @@ class Recover(verb.Asks):
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
-        verb.add_window(parser)
+        cloud_verb.add_window(parser)
         parser.add_argument('volume', metavar='VOLUME',
                             help='id of the volume')
         parser.add_argument(
@@ -63,7 +64,7 @@ class Recover(verb.Asks):
                 print(orphan.after())
 
 
-class Reapply(verb.Asks):
+class Reapply(cloud_verb.Asks):
     """Make changes of a volume again that Cinder undid in a migration.
 
     Cinder undoes what the tenant of a volume in use changes as it is copied.

@@ -22,8 +22,10 @@ from serifos.balancer import daemon
 from serifos.balancer import leader
 from serifos.balancer.round import Balancer
 from serifos.cmd.balancer import adapters
+from serifos.cmd.balancer import cloud_verb
+from serifos.cmd.balancer import configuration
+from serifos.cmd.balancer import databases
 from serifos.cmd.balancer import stored_history
-from serifos.cmd.balancer import verb
 from serifos.cmd import output
 from serifos.database import rounds as counted
 from serifos import errors
@@ -47,7 +49,7 @@ class _Version:
         return pbr.version.VersionInfo('serifos').version_string()
 
 
-class Observe(verb.Verb):
+class Observe(cloud_verb.CloudVerb):
     """Look at pools, services, volumes and their activity, once.
 
     The observation is written to cluster.json in [serifos] state_dir, for
@@ -56,7 +58,7 @@ class Observe(verb.Verb):
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
-        verb.add_window(parser)
+        cloud_verb.add_window(parser)
         output.add_format(parser, 'the observation', 'its volumes')
         return parser
 
@@ -74,7 +76,7 @@ class Observe(verb.Verb):
             [field.name for field in dataclasses.fields(Volume)])
 
 
-class Run(verb.Verb):
+class Run(cloud_verb.CloudVerb):
     """Observe, plan and, in mode auto, migrate: round after round.
 
     In mode advise, the default, plans are written and nothing moves. SIGHUP
@@ -84,7 +86,7 @@ class Run(verb.Verb):
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
-        verb.add_window(parser)
+        cloud_verb.add_window(parser)
         parser.add_argument(
             '--once', action='store_true', help='run one round, then end; '
             'take readings for --window where there are none')
@@ -126,11 +128,11 @@ class Run(verb.Verb):
         first = self.balancer(window_s=window_s)  # refuses bad settings
         if first.observer.settings.auto:
             leader.refuse_local_journal(
-                adapters.lock_url(conf), first.observer.journal)
+                configuration.lock_url(conf), first.observer.journal)
         daemon.serve(conf, daemon.Daemon(
             self.maker(window_s),
             functools.partial(_scraper, conf),
-            lambda: adapters.lock_url(conf),
+            lambda: configuration.lock_url(conf),
             functools.partial(_count, conf)))
 
     def maker(self, window_s: float | None
@@ -163,7 +165,7 @@ def _scraper(conf: cfg.ConfigOpts, stopped: Callable[[], bool]
 
 def _count(conf: cfg.ConfigOpts, result: str) -> None:
     """Counts a round of this host, for metrics."""
-    counted.Rounds(adapters.database(conf), time.time).count(
+    counted.Rounds(databases.database(conf), time.time).count(
         socket.gethostname(), result)
 
 

@@ -34,8 +34,9 @@ from serifos.balancer import metrics
 from serifos.balancer import planning
 from serifos.balancer import plans
 from serifos.cmd import app
-from serifos.cmd.balancer import adapters
 from serifos.cmd.balancer import cloud_report
+from serifos.cmd.balancer import configuration
+from serifos.cmd.balancer import databases
 from serifos.cmd.balancer import verb
 from serifos.cmd import options
 from serifos.conf import scheduler
@@ -92,11 +93,12 @@ class Report(verb.Verb):
         if args.out:
             atomic.refuse_unwritable(args.out)
         plan = None if args.plan is None else plans.find(
-            adapters.plans(conf), args.plan)
-        cluster = adapters.cluster(conf, args.cluster)
+            databases.plans(conf), args.plan)
+        cluster = configuration.cluster(conf, args.cluster)
         planning.warn_of_strays(cluster, self.say)
         drawn = cloud_report.text(conf, cloud_report.Planned.of(
-            conf, cluster, adapters.models_dir(conf, args.models), self.say,
+            conf, cluster, configuration.models_dir(conf, args.models),
+            self.say,
             plan), time.time(), self.say)
         if args.out:
             path = pathlib.Path(args.out)
@@ -306,7 +308,7 @@ class _Collector(registry.Collector):
         """:raises SerifosError: where a file cannot be used"""
         with self._lock:
             yield from self._of_cloud()
-        database = adapters.database(self._conf)
+        database = databases.database(self._conf)
         kept = journal.Journal(database, self._clock)
         yield from metrics.of_journal(kept.entries(), self._clock())
         lead = kept.leader()

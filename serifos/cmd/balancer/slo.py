@@ -13,7 +13,7 @@ from cliff import command
 from serifos.balancer import planning
 from serifos.balancer.settings import BalancerSettings
 from serifos.cmd import app
-from serifos.cmd.balancer import adapters
+from serifos.cmd.balancer import configuration
 from serifos.cmd.balancer import stored_history
 from serifos.cmd import options
 from serifos.cmd import output
@@ -59,17 +59,17 @@ class Slo(app.Fails, command.Command):
         conf = self.app.conf
         output.refuse_unwritable(parsed_args)
         loads, share = _checked(parsed_args)
-        directory = adapters.models_dir(conf, parsed_args.models)
-        cluster = adapters.cluster(conf, parsed_args.cluster)
+        directory = configuration.models_dir(conf, parsed_args.models)
+        cluster = configuration.cluster(conf, parsed_args.cluster)
         planning.warn_of_strays(cluster, self.say)
-        limits = adapters.limits_of(conf)
+        limits = configuration.limits_of(conf)
         fleet = planning.corrected_fleet(
             cluster, planning.read_models(cluster, directory, self.say),
             limits.active_floor)
         judged = functools.partial(
             supported.supported, cluster, fleet, limits, loads, share / 100)
         past = stored_history.slots(conf, cluster, self.say)
-        settings = adapters.settings(conf)
+        settings = configuration.settings(conf)
         if past is None and settings.history_s:
             self.say('Nothing is known of the days before; serifos-balancer '
                      'run records what volumes do.')

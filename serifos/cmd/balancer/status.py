@@ -15,7 +15,7 @@ from serifos.balancer import leader
 from serifos.balancer import plans
 from serifos.balancer.settings import BalancerSettings
 from serifos.balancer import status
-from serifos.cmd.balancer import adapters
+from serifos.cmd.balancer import configuration
 from serifos.cmd.balancer import status_tables
 from serifos.cmd.balancer import verb
 from serifos.cmd import output
@@ -48,7 +48,7 @@ class _Looks(verb.Verb):
         output.show(parsed_args, document, text, names=names)
 
     def settings(self) -> BalancerSettings:
-        return adapters.settings(self.app.conf)
+        return configuration.settings(self.app.conf)
 
     def entries(self, now: float) -> tuple[Entry, ...]:
         """Those of the journal, none of them in the future."""
@@ -57,7 +57,7 @@ class _Looks(verb.Verb):
     def observed(self) -> Cluster | None:
         """The last observation; None where there is none, which is said."""
         try:
-            return adapters.cluster(self.app.conf, None)
+            return configuration.cluster(self.app.conf, None)
         except errors.InputError as exc:
             self.say(str(exc))
             return None

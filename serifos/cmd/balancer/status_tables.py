@@ -21,7 +21,7 @@ from serifos.balancer.settings import BalancerSettings
 from serifos.balancer.settings import MODES
 from serifos.balancer.status import InFlight
 from serifos.balancer.status import Status
-from serifos.cmd.balancer import adapters
+from serifos.cmd.balancer import configuration
 from serifos.database.journal import Journal
 from serifos.database import marks
 from serifos import errors
@@ -34,9 +34,6 @@ from serifos.facts import times
 from serifos.plan import sentences
 from serifos.report import table
 from serifos.report import wording
-
-_STALE_INTERVALS = 3.0
-"""Of [balancer] interval, after which an observation is old."""
 
 _MODES = {'advise': 'advise: nothing moves',
           'approve': 'approve: what is approved moves', 'auto': 'auto'}
@@ -73,11 +70,11 @@ def read(conf: cfg.ConfigOpts, journal: Journal, now: float) -> Seen:
     """
     cluster, problem = None, None
     try:
-        cluster = adapters.cluster(conf, None)
+        cluster = configuration.cluster(conf, None)
     except errors.InputError as exc:
         problem = str(exc)
     entries = corrected(journal.entries(), now)
-    lead, settings = journal.leader(), adapters.settings(conf)
+    lead, settings = journal.leader(), configuration.settings(conf)
     missing = dataclasses.replace(journal, memory=marks.Memory((
         marks.Observation(settings.cluster_file),))).missing()
     if missing is not None:
@@ -96,25 +93,14 @@ def status(settings: BalancerSettings, entries: tuple[Entry, ...],
     :param now: seconds of the epoch
     :param lead: who leads, whose mode counts while it runs
     """
-    found = Status.of(settings, entries, adapters.observed_at(cluster), now, {
+    observed_at = configuration.observed_at(cluster)
+    found = Status.of(settings, entries, observed_at, now, {
         volume.id: volume.copy_mib_s / 1024
         for volume in ([] if cluster is None else cluster.volumes)
         if volume.copy_mib_s})
     return found if lead is None or lead.mode not in MODES or (
         leader.has_ended(lead.name)) else dataclasses.replace(
             found, mode=lead.mode)
-
-
-def age(conf: cfg.ConfigOpts, cluster: Cluster,
-        now: float) -> tuple[float | None, float]:
-    """Seconds since an observation, and from how many on it is old.
-
-    :param now: seconds of the epoch
-    :returns: None for the first where it is not known
-    """
-    made_at = adapters.observed_at(cluster)
-    return (None if made_at is None else now - made_at,
-            _STALE_INTERVALS * conf.balancer.interval)
 
 
 def round_(seen: Status) -> str:

@@ -13,10 +13,13 @@ from oslo_config import cfg
 
 from serifos.balancer import decide
 from serifos.balancer import join
+from serifos.balancer import pace
 from serifos.balancer.recorder import Accuracy
 from serifos.balancer.recorder import Growth
 from serifos.balancer.recorder import Recorder
 from serifos.cmd.balancer import adapters
+from serifos.cmd.balancer import configuration
+from serifos.cmd.balancer import databases
 from serifos.database import connection
 from serifos.database import history_store
 from serifos.database.history_store import Store
@@ -33,6 +36,7 @@ from serifos.facts.cluster import Cluster
 from serifos.facts.journal import last_moves
 from serifos.facts import pool_errors as errors_of_pools
 from serifos.files import owners
+from serifos.plan.limits import Limits
 from serifos.plan.slots import Slots
 from serifos.telemetry.remembered import Memory
 from serifos.telemetry.remembered import Remembered
@@ -47,13 +51,9 @@ def store(conf: cfg.ConfigOpts) -> Store:
     :raises InputError: where its URL is invalid
     """
     said = conf.history
-    options = adapters.database_options(conf)
-    url = said.connection or (
-        f'sqlite:///{pathlib.Path(conf.serifos.state_dir).absolute()}'
-        '/history.sqlite')
     minute, five, hour = (tier.step_s for tier in TIERS)
     return Store(
-        connection.Database(url, options, connection.HISTORY),
+        databases.history(conf),
         (history_store.Tier(minute, said.hours_of_minutes * _HOUR),
          history_store.Tier(five, said.days_of_five_minutes * _DAY),
          history_store.Tier(hour, said.weeks_of_hours * 7 * _DAY)))
@@ -96,7 +96,7 @@ def hours(conf: cfg.ConfigOpts, cluster: Cluster) -> errors_of_pools.Hours:
     """
     end = _observed_at(cluster)
     try:
-        with owners.as_owner(adapters.settings(conf).state_dir):
+        with owners.as_owner(configuration.settings(conf).state_dir):
             return accuracy(conf).kept.hours(
                 end - errors_of_pools.PROVES_S, end)
     except errors.SerifosError:
@@ -105,7 +105,7 @@ def hours(conf: cfg.ConfigOpts, cluster: Cluster) -> errors_of_pools.Hours:
 
 def _observed_at(cluster: Cluster) -> float:
     """When an observation was made, s of the epoch; now if unknown."""
-    found = adapters.observed_at(cluster)
+    found = configuration.observed_at(cluster)
     return time.time() if found is None else found
 
 
@@ -116,8 +116,26 @@ def recorder(conf: cfg.ConfigOpts,
         return Recorder(
             store(conf), source.readings,
             window.STALE_INTERVALS * conf.telemetry.interval,
-            adapters.kept_s(conf))
+            configuration.kept_s(conf))
     return None if source.history is not None else Recorder(store(conf))
+
+
+def at_learnt_rates(conf: cfg.ConfigOpts, limits: Limits,
+                    say: Callable[[str], None]) -> Limits:
+    """The limits as rounds have them, as far as the journal can be read.
+
+    Root reads it as the owner of state_dir.
+
+    :param say: is called with a sentence where it cannot be
+    """
+    settings = configuration.settings(conf)
+    kept = journal.Journal(databases.database(conf), time.time)
+    try:
+        with owners.as_owner(settings.state_dir):
+            return pace.at_learnt_rates(limits, kept.entries())
+    except errors.SerifosError as exc:
+        say(f'Copy rates of earlier migrations are not used: {exc}')
+        return limits
 
 
 @dataclasses.dataclass(frozen=True)
@@ -154,7 +172,7 @@ class Past:
             return [activity.MeasuredVolume(volume, volume, pool)
                     for volume, pool in homes.items()]
         moved = last_moves(journal.Journal(
-            adapters.database(conf), time.time).entries())
+            databases.database(conf), time.time).entries())
         return [place for place in join.places(
             adapters.cinder(conf).inventory(), moved)
             if place.volume in homes]
@@ -169,7 +187,7 @@ def slots(conf: cfg.ConfigOpts, cluster: Cluster,
     :param say: is called with a sentence where that cannot be read
     :returns: None where it is not, or the present is planned for
     """
-    settings = adapters.settings(conf)
+    settings = configuration.settings(conf)
     if not settings.history_s:
         return None
     try:

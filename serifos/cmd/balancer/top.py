@@ -30,7 +30,7 @@ from rich.text import Text
 
 from serifos.balancer import plans
 from serifos.balancer.status import InFlight
-from serifos.cmd.balancer import adapters
+from serifos.cmd.balancer import databases
 from serifos.cmd.balancer import judging
 from serifos.cmd.balancer import status_tables
 from serifos.cmd.balancer import verb
@@ -117,7 +117,7 @@ class Top(verb.Verb):
         seen = status_tables.read(conf, self.journal(), now)
         judged, said = self._judged(seen.cluster)
         valid = [each.plan for each in plans.standings(
-            adapters.plans(conf).every(said.append, now),
+            databases.plans(conf).every(said.append, now),
             seen.entries, now) if each.state == plans.VALID]
         return Frame(
             time.strftime('%H:%M:%S', time.localtime(now)), seen,

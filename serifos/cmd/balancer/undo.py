@@ -10,8 +10,7 @@ import time
 from serifos.balancer import pace
 from serifos.balancer import planning
 from serifos.balancer import plans
-from serifos.cmd.balancer import adapters
-from serifos.cmd.balancer import status_tables
+from serifos.cmd.balancer import configuration
 from serifos.cmd.balancer import stored_history
 from serifos.cmd.balancer import verb
 from serifos.cmd import output
@@ -47,19 +46,19 @@ class Undo(verb.Verb):
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         conf, now = self.app.conf, time.time()
         output.refuse_unwritable(parsed_args, 'plan')
-        settings = adapters.settings(conf)
+        settings = configuration.settings(conf)
         entries = journal.corrected(self.journal().entries(), now)
         done = plans.carried(entries, parsed_args.plan)
         if not done.moves:
             raise errors.InputError(
                 f'No move of plan {errors.one_line(parsed_args.plan)} was '
                 'made; serifos-balancer plans lists the plans.')
-        cluster = adapters.cluster(conf, None)
+        cluster = configuration.cluster(conf, None)
         _refuse_older(cluster, done.ended_at)
         limits = dataclasses.replace(
             pace.at_learnt_rates(settings.limits, entries), trust_models=True)
         models = planning.read_models(
-            cluster, adapters.models_dir(conf, None), self.say,
+            cluster, configuration.models_dir(conf, None), self.say,
             limits.hot_by)
         slots = stored_history.slots(conf, cluster, self.say)
         plan = planning.issued(dataclasses.replace(
@@ -75,7 +74,7 @@ class Undo(verb.Verb):
         output.show(parsed_args, document, lambda: plan_text.text(
             planning.outlook(plan, planning.state(
                 cluster, limits, models, slots), models),
-            *status_tables.age(conf, cluster, now)) + ''.join(
+            *configuration.age(conf, cluster, now)) + ''.join(
                 f'{wording.name(each.volume)} stays: {each.reason}\n'
                 for each in plan.refused), document['moves'],
             Move.names())
@@ -90,7 +89,7 @@ class Undo(verb.Verb):
 
 def _refuse_older(cluster: Cluster, ended_at: float) -> None:
     """:raises InputError: where the volumes may not be where it has them"""
-    observed_at = adapters.observed_at(cluster)
+    observed_at = configuration.observed_at(cluster)
     if (observed_at or 0.0) + 1 <= ended_at:  # it is written in whole seconds
         raise errors.InputError(
             'The last observation is of a time before the moves ended; '

@@ -93,7 +93,7 @@ class Refine(app.Fails, show.ShowOne):
     def _observed(self, parsed_args: argparse.Namespace, stem: str,
                   model: Model) -> Dataset:
         """The live runs of the pools that name the model."""
-        from serifos.cmd.balancer import adapters
+        from serifos.cmd.balancer import configuration
         from serifos.cmd.balancer import stored_history
         from serifos.model import live
         conf = self.app.conf
@@ -102,7 +102,7 @@ class Refine(app.Fails, show.ShowOne):
             raise errors.InputError(
                 f'{parsed_args.days:g} days in slots of {parsed_args.step} s '
                 'cannot be read; give up to 366 days, in shorter slots.')
-        cluster = adapters.cluster(conf, parsed_args.cluster)
+        cluster = configuration.cluster(conf, parsed_args.cluster)
         pools = _pools(cluster, stem, conf)
         if not pools:
             raise errors.InputError(
@@ -122,12 +122,12 @@ class Refine(app.Fails, show.ShowOne):
 
 def _pools(cluster: Cluster, stem: str, conf: cfg.ConfigOpts) -> list[Any]:
     """The devices of the pools that name the model, since the last moves."""
-    from serifos.cmd.balancer import adapters
+    from serifos.cmd.balancer import databases
     from serifos.database import journal
     from serifos.model import live
     moved: dict[str, float] = {}
     for move in space.moved(journal.Journal(
-            adapters.database(conf), time.time).entries()):
+            databases.database(conf), time.time).entries()):
         for pool in move.source, move.target:
             moved[pool] = max(move.at, moved.get(pool, 0.0))
     devices: dict[str, list[str]] = {}

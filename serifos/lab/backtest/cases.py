@@ -13,7 +13,7 @@ from oslo_config import cfg
 
 from serifos.balancer import planning
 from serifos.balancer.settings import BalancerSettings
-from serifos.cmd.balancer import adapters
+from serifos.cmd.balancer import configuration
 from serifos import conf
 from serifos import errors
 from serifos.facts.cluster import Cluster
@@ -184,7 +184,7 @@ def _settings(policy: str, asked: Asked) -> BalancerSettings:
                 f'The option {option} cannot be {value}: '
                 f'{errors.one_line(str(exc)).rstrip(".")}.') from None
     return dataclasses.replace(
-        adapters.settings(options), models_dir=pathlib.Path(asked.models_dir))
+        configuration.settings(options), models_dir=pathlib.Path(asked.models_dir))
 
 
 def _option(text: str, options: cfg.ConfigOpts

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from serifos.cmd.balancer import adapters
+from serifos.cmd.balancer import configuration
 from serifos import conf
 from serifos.design import random_tests
 from serifos.facts.cluster import Cluster
@@ -189,7 +189,7 @@ def _by_predictions(case: Case, first: Cluster,
 
 def limits(**given: Any) -> Limits:
     """The limits of an operator who sets no option; copies are not priced."""
-    return dataclasses.replace(adapters.limits_of(conf.defaults()),
+    return dataclasses.replace(configuration.limits_of(conf.defaults()),
                                **{'horizon_s': None, **given})
 
 

@@ -3,7 +3,7 @@
 
 import json
 
-from serifos.cmd.balancer import adapters
+from serifos.cmd.balancer import configuration
 from serifos import conf
 from tests.unit.cmd import test_balancer_plan
 from tests.unit.cmd import test_balancer_status
@@ -74,7 +74,7 @@ class PacedTest(test_balancer_status.Case):
                 ('auto', '', 1024), ('auto', 'max_gib_per_day = 5000', 5000),
                 ('approve', '', None), ('advise', '', None)):
             self.say(option, mode=mode)
-            self.assertEqual(most, adapters.settings(conf.load(
+            self.assertEqual(most, configuration.settings(conf.load(
                 [str(self.file)])).pace.max_gib_per_day)
 
     def test_a_plan_copies_so_much(self):

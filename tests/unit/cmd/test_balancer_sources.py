@@ -11,7 +11,8 @@ from keystoneauth1 import fixture as ks_fixture
 from requests_mock.contrib import fixture
 import testtools
 
-from serifos.cmd.balancer import adapters as sources
+from serifos.cmd.balancer import adapters
+from serifos.cmd.balancer import configuration
 from serifos import conf
 from serifos.facts import activity
 from tests.unit.balancer import cloud
@@ -31,7 +32,7 @@ class SettingsTest(case.DirectoryCase):
     def test_cinders_limit_of_copies(self, limit, timeout_s, limited_s):
         file = self.dir / 'serifos.conf'
         file.write_text(f'[balancer]\nvolume_copy_bps_limit = {limit}\n')
-        found = sources.settings(conf.load([str(file)]))
+        found = configuration.settings(conf.load([str(file)]))
         self.assertEqual(timeout_s, found.timeouts.timeout_per_gib_s)
         self.assertEqual(limited_s, found.limits.copying.limited)
 
@@ -45,7 +46,7 @@ class ExcludedTest(cloud.Case):
             f'[serifos]\nstate_dir = {self.dir}\n'
             f'models_dir = {self.dir / "models"}\n'
             f'[balancer]\nmode = auto\nexcluded_projects = {projects}\n')
-        self.settings = sources.settings(conf.load([str(file)]))
+        self.settings = configuration.settings(conf.load([str(file)]))
         self.balancer.round()
         return [volume for volume, _ in self.cinder.asked]
 
@@ -71,7 +72,7 @@ auth = none
 gnocchi_url = http://gnocchi:8041
 ''')
         self.http = self.useFixture(fixture.Fixture())
-        self.source = sources.telemetry(conf.load([str(file)]))
+        self.source = adapters.telemetry(conf.load([str(file)]))
 
     def observed(self, attachments):
         self.http.get(f'{test_client.URL}/volumes/detail', json={
@@ -185,7 +186,7 @@ class RegionTest(case.DirectoryCase):
             f'{cinder}\n[nova]\n{nova}\n')
         self.http.get(re.compile('/servers|/os-services'), json={
             'servers': [], 'services': []})
-        sources.nova(conf.load([str(file)])).servers()
+        adapters.nova(conf.load([str(file)])).servers()
         self.assertEqual({host}, {
             request.hostname for request in self.http.request_history
             if request.method == 'GET'})
