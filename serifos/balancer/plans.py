@@ -13,8 +13,10 @@ import functools
 import math
 import os
 from typing import Any
+from typing import Generic
 from typing import NamedTuple
 from typing import Protocol
+from typing import TypeVar
 
 from oslo_log import log
 
@@ -28,6 +30,7 @@ from serifos.facts import times
 from serifos.files import documents
 from serifos.plan import affinity
 from serifos.plan.limits import Limits
+from serifos.plan.plan import Listed
 from serifos.plan.plan import Move
 from serifos.plan.plan import Plan
 from serifos.plan import undo
@@ -35,6 +38,8 @@ from serifos.plan import usable
 
 
 LOG = log.getLogger(__name__)
+
+P = TypeVar('P', Plan, Listed)
 
 VALID, SUPERSEDED, EXPIRED = 'valid', 'superseded', 'expired'
 UNDER_WAY, CARRIED_OUT = 'under way', 'carried out'
@@ -155,7 +160,7 @@ class Became(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True)
-class Standing:
+class Standing(Generic[P]):
     """A plan, and what became of it.
 
     :param state: :data:`VALID`, :data:`SUPERSEDED` by a newer one that is
@@ -164,7 +169,7 @@ class Standing:
     :param approved_by: None where nobody did, or it was cancelled
     """
 
-    plan: Plan
+    plan: P
     state: str
     outcomes: Mapping[str, Became]
     approved_by: str | None = None
@@ -176,21 +181,21 @@ class Standing:
                    for each in self.outcomes.values())
 
 
-def standings(plans: Iterable[Plan], entries: Sequence[journal.Entry],
-              now: float) -> list[Standing]:
+def standings(plans: Iterable[P], entries: Sequence[journal.Entry],
+              now: float) -> list[Standing[P]]:
     """What became of plans, the newest first."""
     of_plan, approved = _outcomes(entries), journal.approvals(entries)
     newest_first = sorted(plans, key=lambda plan: (
         plan.created_at, plan.id), reverse=True)
-    found: list[Standing] = []
+    found: list[Standing[P]] = []
     for plan in newest_first:
         outcomes = of_plan.get(plan.id, {})
         results = [each.result for each in outcomes.values()]
         if '' in results:
             state = UNDER_WAY
-        elif plan.moves and sum(
+        elif plan.move_count and sum(
                 result in journal.MOVED
-                for result in results) >= len(plan.moves):
+                for result in results) >= plan.move_count:
             state = CARRIED_OUT
         elif plan.expires_at <= now:
             state = EXPIRED

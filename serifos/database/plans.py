@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Plans, in the database of the journal, one row each.
 
-Their documents are compressed. A row that cannot be read is left as it is.
+Their documents are compressed; what a list of plans shows has columns of its
+own. A row that cannot be read is left as it is.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import zlib
 from oslo_db import exception
 import sqlalchemy
 
+from serifos.database import columns
 from serifos.database.connection import Database
 from serifos.database.connection import pieces
 from serifos.database import journal
@@ -27,6 +29,8 @@ from serifos import errors
 from serifos.facts import strict_json
 from serifos.files import atomic
 from serifos.files import documents
+from serifos.plan.plan import Change
+from serifos.plan.plan import Listed
 from serifos.plan.plan import Plan
 from serifos.plan.plan import PLAN_SCHEMA
 
@@ -42,10 +46,14 @@ PLANS = sqlalchemy.Table(
     'serifos_plans', _METADATA,
     sqlalchemy.Column('number', sqlalchemy.BigInteger, primary_key=True,
                       autoincrement=False),
-    sqlalchemy.Column('id', sqlalchemy.String(255), nullable=False,
-                      unique=True),
-    sqlalchemy.Column('created_at', sqlalchemy.Float(53), nullable=False),
-    sqlalchemy.Column('expires_at', sqlalchemy.Float(53), nullable=False),
+    sqlalchemy.Column('id', columns.Name(255), nullable=False, unique=True),
+    sqlalchemy.Column('created_at', columns.Number, nullable=False),
+    sqlalchemy.Column('expires_at', columns.Number, nullable=False),
+    sqlalchemy.Column('planner', columns.Name(255), nullable=False),
+    sqlalchemy.Column('move_count', columns.Whole, nullable=False),
+    sqlalchemy.Column('size_gib', columns.Number, nullable=False),
+    sqlalchemy.Column('max_us_before', columns.Number, nullable=False),
+    sqlalchemy.Column('max_us_after', columns.Number, nullable=False),
     sqlalchemy.Column('document', sqlalchemy.LargeBinary(2 ** 32 - 1),
                       nullable=False),
     mysql_engine='InnoDB', mysql_charset='utf8mb4',
@@ -56,6 +64,9 @@ and the other looks again."""
 _DOCUMENT = sqlalchemy.type_coerce(PLANS.c.document,
                                    sqlalchemy.types.NullType()).label(
     'document')  # as the driver has it: it may be anything
+_LISTED = [PLANS.c[name] for name in (
+    'id', 'created_at', 'expires_at', 'planner', 'move_count', 'size_gib',
+    'max_us_before', 'max_us_after')]
 _ID = re.compile(r'[A-Za-z0-9_.-]{1,255}')
 _AT_ONCE = 20
 
@@ -95,10 +106,8 @@ class Plans:
               expires_after: float = -math.inf,
               ids: Collection[str] | None = None) -> list[Plan]:
         """As :meth:`.balancer.plans.Plans.every`."""
-        query = sqlalchemy.select(PLANS.c.number,
-                                  PLANS.c.id).order_by(PLANS.c.number)
-        if expires_after > -math.inf:
-            query = query.where(PLANS.c.expires_at > expires_after)
+        query = _later(sqlalchemy.select(PLANS.c.number, PLANS.c.id),
+                       expires_after)
 
         def read(connection: sqlalchemy.Connection) -> list[Plan]:
             if not _are_there(connection):
@@ -110,6 +119,19 @@ class Plans:
                         sqlalchemy.select(PLANS.c.id, _DOCUMENT).where(
                             PLANS.c.number.in_(some)).order_by(
                                 PLANS.c.number)).all(), say)]
+        return self.database.run(read) if self.database.exists() else []
+
+    def listed(self, expires_after: float = -math.inf) -> list[Listed]:
+        """What a list of them shows; reads none of the plans themselves.
+
+        :param expires_after: only those that expire later, seconds of the
+            epoch
+        """
+        def read(connection: sqlalchemy.Connection) -> list[Listed]:
+            return [Listed(*row[:-2], Change(*row[-2:]))
+                    for row in connection.execute(_later(
+                        sqlalchemy.select(*_LISTED), expires_after))
+                    ] if _are_there(connection) else []
         return self.database.run(read) if self.database.exists() else []
 
     def stored(self, plan_id: str) -> Plan:
@@ -142,6 +164,14 @@ def _are_there(connection: sqlalchemy.Connection) -> bool:
     """:raises FormatError: where the journal beside is of another version"""
     journal.mark_of(connection)
     return sqlalchemy.inspect(connection).has_table(PLANS.name)
+
+
+def _later(query: sqlalchemy.Select[Any],
+           expires_after: float) -> sqlalchemy.Select[Any]:
+    """Of the plans that expire later, in the order of their numbers."""
+    if expires_after > -math.inf:
+        query = query.where(PLANS.c.expires_at > expires_after)
+    return query.order_by(PLANS.c.number)
 
 
 def _delete(connection: sqlalchemy.Connection,
@@ -191,7 +221,11 @@ def _row(plan: Plan) -> dict[str, Any]:
     if why is not None:
         raise errors.InputError(f'The plan cannot be stored: {why}.')
     return {'id': plan.id, 'created_at': plan.created_at,
-            'expires_at': plan.expires_at, 'document': zlib.compress(text)}
+            'expires_at': plan.expires_at, 'planner': plan.planner[:255],
+            'move_count': plan.move_count, 'size_gib': plan.size_gib,
+            'max_us_before': plan.max_us.before,
+            'max_us_after': plan.max_us.after,
+            'document': zlib.compress(text)}
 
 
 def _plan(row: sqlalchemy.Row) -> Plan:

@@ -157,6 +157,26 @@ class Change:
 
 
 @dataclasses.dataclass(frozen=True)
+class Listed:
+    """A stored plan as a list has it, with as much as that shows.
+
+    :param created_at: seconds of the epoch
+    :param expires_at: seconds of the epoch
+    :param move_count: how many moves it has
+    :param size_gib: that they copy
+    :param max_us: latency of the slowest pool, µs
+    """
+
+    id: str
+    created_at: float
+    expires_at: float
+    planner: str
+    move_count: int
+    size_gib: float
+    max_us: Change
+
+
+@dataclasses.dataclass(frozen=True)
 class Plan:
     """The result of a planner.
 
@@ -198,6 +218,15 @@ class Plan:
         """This plan with an id, valid for ``ttl_s``; in whole seconds."""
         return dataclasses.replace(self, id=plan_id, created_at=now // 1,
                                    expires_at=(now + ttl_s) // 1)
+
+    @property
+    def move_count(self) -> int:
+        return len(self.moves)
+
+    @property
+    def size_gib(self) -> float:
+        """GiB that its moves copy."""
+        return sum(move.size_gib for move in self.moves)
 
     @property
     def steps(self) -> list[tuple[str, str, str]]:

@@ -62,9 +62,9 @@ class Approve(_Says):
                   f'{found.approved_by}.')
             return
         self.journal().write('approve', plan=plan.id, by=self._by)
-        gib = sum(move.size_gib for move in plan.moves)
         print(f'Plan {plan.id} is approved: '
-              f'{phrases.count(len(plan.moves), "volume")}, {gib:,.6g} GiB.')
+              f'{phrases.count(plan.move_count, "volume")}, '
+              f'{plan.size_gib:,.6g} GiB.')
         mode = self.app.conf.balancer.mode
         if mode != 'approve':
             self.say(f'[balancer] mode is {mode} here: only mode approve '

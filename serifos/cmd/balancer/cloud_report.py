@@ -13,6 +13,7 @@ import dataclasses
 from oslo_config import cfg
 
 from serifos.balancer import achieved_moves
+from serifos.balancer.plans import Plans
 from serifos.balancer.plans import Standing
 from serifos.balancer.plans import standings
 from serifos.balancer.plans import UNDER_WAY
@@ -32,6 +33,7 @@ from serifos.facts import phrases
 from serifos.facts.pool_errors import Hours
 from serifos.plan import explain
 from serifos.plan import outlook
+from serifos.plan.plan import Listed
 from serifos.plan.plan import Plan
 from serifos.plan import summary
 from serifos.report import cloud_charts
@@ -54,20 +56,21 @@ def text(conf: cfg.ConfigOpts, planned: Planned, now: float,
     """
     settings, cluster = configuration.settings(conf), planned.cluster
     entries: tuple[Entry, ...] = ()
-    lead, hours, plans = None, {}, []
+    lead, hours, plans, last = None, {}, [], None
     if settings.state_dir.is_dir():
         kept = journal.Journal(databases.database(conf), lambda: now)
         entries = corrected(kept.entries(), now)
         lead, hours = kept.leader(), _hours(conf, now, say)
-        plans = standings(
-            databases.plans(conf).every(say), entries, now)
+        stored = databases.plans(conf)
+        plans = standings(stored.listed(), entries, now)
+        last = _last(stored, plans, say)
     status = status_tables.status(settings, entries, cluster, now, lead)
     return cloud_page.render(cloud_page.Facts(
         cluster, planned.seen, planned.explained(), planned.slos(),
         hours, entries, planned.became({
             each.volume for each in status.in_flight})
         + status_tables.carried_out_by(status),
-        _last_plan(plans, entries),
+        _became(last, entries),
         *configuration.age(conf, cluster, now), now,
         tuple(_sections(status, lead, plans, entries, cluster))))
 
@@ -83,7 +86,7 @@ def _hours(conf: cfg.ConfigOpts, now: float,
 
 
 def _sections(seen: Status, lead: Leader | None,
-              plans: Sequence[Standing],
+              plans: Sequence[Standing[Listed]],
               entries: Sequence[Entry],
               cluster: Cluster) -> Iterator[page.Section]:
     """Its status, the migrations, and the plans that are kept."""
@@ -103,10 +106,18 @@ def _sections(seen: Status, lead: Leader | None,
             status_tables.plans(plans[:_PLANS])])
 
 
-def _last_plan(plans: Sequence[Standing],
-               entries: Sequence[Entry]) -> str:
-    """What became of the newest plan of which something was requested."""
-    last = next((each for each in plans if each.outcomes), None)
+def _last(stored: Plans, plans: Sequence[Standing[Listed]],
+          say: Callable[[str], None]) -> Standing[Plan] | None:
+    """The newest plan of which something was requested."""
+    for each in plans:
+        if each.outcomes:
+            for plan in stored.every(say, ids=[each.plan.id]):
+                return dataclasses.replace(each, plan=plan)
+    return None
+
+
+def _became(last: Standing[Plan] | None, entries: Sequence[Entry]) -> str:
+    """What became of it."""
     if last is None:
         return 'No plan was carried out yet.'
     made, asked = last.made, len(last.plan.moves)

@@ -97,7 +97,7 @@ class Plans(_Looks):
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         now = time.time()
         found = plans.standings(
-            self.plans().every(self.say), self.entries(now), now)
+            self.plans().listed(), self.entries(now), now)
         self.show(parsed_args, [_document(each) for each in found],
                   lambda: _plans(found), _NAMES)
 
@@ -117,9 +117,8 @@ def _document(each: plans.Standing) -> dict[str, object]:
     return {'id': plan.id, 'created_at': times.text(plan.created_at),
             'expires_at': times.text(plan.expires_at), 'state': each.state,
             'approved_by': each.approved_by,
-            'planner': plan.planner, 'moves': len(plan.moves),
-            'made': each.made,
-            'gib': sum(move.size_gib for move in plan.moves)}
+            'planner': plan.planner, 'moves': plan.move_count,
+            'made': each.made, 'gib': plan.size_gib}
 
 
 class Show(_Looks):
@@ -134,7 +133,7 @@ class Show(_Looks):
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         now, stored = time.time(), self.plans()
         plan = plans.find(stored, parsed_args.plan)
-        others = [each for each in stored.every(self.say, now)
+        others = [each for each in stored.listed(now)
                   if each.id != plan.id]
         its = next(each for each in plans.standings(
             [plan, *others], self.entries(now), now) if each.plan is plan)

@@ -194,8 +194,8 @@ def plans(found: Sequence[Standing]) -> table.Table:
 def _row(each: Standing) -> tuple[object, ...]:
     plan = each.plan
     return (wording.name(plan.id), times.text(plan.created_at),
-            wording.name(plan.planner), len(plan.moves), each.made,
-            float(sum(move.size_gib for move in plan.moves)),
+            wording.name(plan.planner), plan.move_count, each.made,
+            float(plan.size_gib),
             phrases.change(plan.max_us.before, plan.max_us.after), each.state,
             wording.name(each.approved_by or '–'))
 

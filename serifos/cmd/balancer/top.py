@@ -116,9 +116,11 @@ class Top(verb.Verb):
         conf, now = self.app.conf, time.time()
         seen = status_tables.read(conf, self.journal(), now)
         judged, said = self._judged(seen.cluster)
-        valid = [each.plan for each in plans.standings(
-            databases.plans(conf).every(said.append, now),
-            seen.entries, now) if each.state == plans.VALID]
+        stored = databases.plans(conf)
+        valid = stored.every(said.append, now, [
+            each.plan.id for each in plans.standings(
+                stored.listed(now), seen.entries, now)
+            if each.state == plans.VALID])
         return Frame(
             time.strftime('%H:%M:%S', time.localtime(now)), seen,
             () if judged is None else judged.seen.pools,

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 import random
 import zlib
 
@@ -13,6 +14,7 @@ import sqlalchemy
 from serifos.database import plans
 from serifos import errors
 from serifos.plan.plan import Change
+from serifos.plan.plan import Listed
 from serifos.plan.plan import Move
 from serifos.plan.plan import Plan
 from serifos.plan.plan import Refusal
@@ -109,6 +111,20 @@ class Behaviour:
         self.assertEqual(['one', 'three'], self.ids(
             ids={'one', 'three', 'four'}))
         self.assertEqual([], self.ids(expires_after=NOW + DAY, ids=['one']))
+
+    def test_a_list_has_what_their_documents_say_and_reads_none(self):
+        for number, name in enumerate(('one', 'two', 'three')):
+            self.keep(dataclasses.replace(
+                plan(name, NOW + number * DAY, volume=name),
+                max_us=Change(900 + number, 800.5)))
+        stored = self.stored.every(self.fail)
+        for name in 'one', 'two':
+            break_row(self.database, name, document=b'')
+        for after, seen in (NOW + DAY, stored[1:]), (-math.inf, stored):
+            self.assertEqual(
+                [Listed(each.id, each.created_at, each.expires_at, 'relieve',
+                        1, 1.0, each.max_us) for each in seen],
+                self.stored.listed(after))
 
     def test_one_that_is_not_there(self):
         self.keep(plan('one'))
