@@ -242,13 +242,19 @@ class Cluster:
         return {'schema': CLUSTER_SCHEMA, 'observed_at': self.observed_at,
                 **({} if self.mark is None else {
                     'journal': self.mark.to_json()}),
-                'pools': [dataclasses.asdict(p) for p in self.pools],
-                'volumes': [_document(v) for v in self.volumes]}
+                'pools': [fields.document(pool) for pool in self.pools],
+                'volumes': [_document(volume) for volume in self.volumes]}
 
 
 def _document(volume: Volume) -> dict[str, Any]:
-    doc, code = dataclasses.asdict(volume), refusals.code(volume.movable)
-    return doc if code is None else {**doc, 'movable_code': code}
+    doc = fields.document(volume)
+    for name in 'workload', 'caps':
+        if doc[name] is not None:
+            doc[name] = fields.document(doc[name])
+    code = refusals.code(volume.movable)
+    if code is not None:
+        doc['movable_code'] = code
+    return doc
 
 
 def _found(items: Mapping[str, Any], kind: str, name: str) -> Any:

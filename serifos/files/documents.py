@@ -114,7 +114,7 @@ def read_cluster(path: str | os.PathLike[str]) -> Cluster:
 
 
 def write_cluster(path: str | os.PathLike[str], cluster: Cluster) -> None:
-    write_json(path, cluster.to_json())
+    write_json(path, cluster.to_json(), _in_lines)
 
 
 def read_plan(path: str | os.PathLike[str]) -> Plan:
@@ -124,7 +124,7 @@ def read_plan(path: str | os.PathLike[str]) -> Plan:
 
 def write_plan(path: str | os.PathLike[str], plan: Plan) -> None:
     """A plan, validated on its way out: other programs read it."""
-    write_json(path, _checked(path, 'plan', plan.to_json()))
+    write_json(path, _checked(path, 'plan', plan.to_json()), _in_lines)
 
 
 def read_dataset(path: str | os.PathLike[str],
@@ -195,12 +195,31 @@ def digest(path: str | os.PathLike[str]) -> str:
         return hashlib.file_digest(file, 'sha256').hexdigest()
 
 
-def write_json(path: str | os.PathLike[str], doc: Mapping[str, Any]) -> None:
+def _indented(doc: Mapping[str, Any]) -> str:
+    return json.dumps(doc, indent=1, allow_nan=False)
+
+
+def _in_lines(doc: Mapping[str, Any]) -> str:
+    """A large document: a line for each member, and each element of a list.
+
+    It takes a quarter of the time of an indented one, and fewer bytes.
+    """
+    dumps = json.JSONEncoder(allow_nan=False).encode
+    return '{\n' + ',\n'.join(
+        f'{dumps(name)}: ' + (
+            '[\n' + ',\n'.join(map(dumps, value)) + '\n]'
+            if value and isinstance(value, list) else dumps(value))
+        for name, value in doc.items()) + '\n}'
+
+
+def write_json(path: str | os.PathLike[str], doc: Mapping[str, Any],
+               as_text: Callable[[Mapping[str, Any]], str] = _indented
+               ) -> None:
     """Replaces a file by a document, atomically, mode 0640.
 
     :raises InputError: where it cannot be written, or not be read again
     """
-    text = json.dumps(doc, indent=1, allow_nan=False)
+    text = as_text(doc)
     if '\\ud' in text:  # may be half a character, of a name not in UTF-8
         try:
             json.dumps(doc, ensure_ascii=False).encode()

@@ -101,7 +101,7 @@ class Move:
         return self.cause in FOR_SLO
 
     def to_json(self) -> dict[str, Any]:
-        doc = dataclasses.asdict(self)
+        doc = fields.document(self)
         return {'volume': doc.pop('volume'), 'from': doc.pop('source'),
                 'to': doc.pop('target'), 'cause': self.cause, **{
                     name: value for name, value in doc.items()
@@ -236,12 +236,16 @@ class Plan:
 
     def to_json(self) -> dict[str, Any]:
         """A ``serifos-plan/1`` document."""
-        doc = dataclasses.asdict(self)
+        doc = fields.document(self)
+        doc.update((name, fields.document(value)) for name, value
+                   in doc.items() if isinstance(value, Change))
         return {'schema': PLAN_SCHEMA, 'id': doc.pop('id'),
                 'created_at': times.text(doc.pop('created_at')),
                 'expires_at': times.text(doc.pop('expires_at')), **doc,
                 'moves': [move.to_json() for move in self.moves],
                 'refused': [each.to_json() for each in self.refused],
+                'latency_us': {name: fields.document(change) for name, change
+                               in self.latency_us.items()},
                 'unexplained': list(self.unexplained),
                 'notes': list(self.notes)}
 
