@@ -184,7 +184,8 @@ def _settings(policy: str, asked: Asked) -> BalancerSettings:
                 f'The option {option} cannot be {value}: '
                 f'{errors.one_line(str(exc)).rstrip(".")}.') from None
     return dataclasses.replace(
-        configuration.settings(options), models_dir=pathlib.Path(asked.models_dir))
+        configuration.settings(options),
+        models_dir=pathlib.Path(asked.models_dir))
 
 
 def _option(text: str, options: cfg.ConfigOpts
