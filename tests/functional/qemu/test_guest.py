@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Purges and refusals on QEMU's emulated disks.
+"""Purges of QEMU's emulated disks, and what is refused of them.
 
 What QEMU emulates: NVMe format, and discard of ATA, SCSI and virtio disks.
 It has neither NVMe sanitize nor ATA security, so that neither ran here.
@@ -123,13 +123,3 @@ class DisksTest(GuestTest):
         found = self.saw('purged_beside_a_partition')
         self.assertRegex(found['whole'], r'has partitions \(.*p1, .*p2\)')
         self.assertIn('the running system', found['system'])
-
-    @ddt.data(('nobody types', 'type ATA when asked'),
-              ('wrong word', "'NVME' is not 'ATA'; nothing was touched"),
-              ('not offered', 'does not offer the purge secure-erase'))
-    @ddt.unpack
-    def test_refused_and_untouched(self, case, words):
-        found = self.saw('refused')
-        self.assertEqual(3, found[case]['code'], found[case]['words'])
-        self.assertIn(words, found[case]['words'].splitlines()[-1])
-        self.assertEqual(MARKS, found['left'])

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks inside a guest: identifying, purging and refusing disks."""
+"""Checks inside a guest: identifying and purging disks.
+
+What ``build`` refuses of a disk needs no emulated one: test_build_loop.
+"""
 
 from __future__ import annotations
 
@@ -18,10 +21,6 @@ from serifos.bench import purge
 from serifos import errors
 from tests.functional.inside import pattern
 from tests.functional.inside import report
-
-# A single set, so that nothing has to be computed to choose it.
-SINGLE = ('--full', '--counts', '1', '--write-pcts', '50', '--block-kibs',
-          '4', '--name', 'disk')
 
 
 def _all() -> list[Device]:
@@ -130,26 +129,10 @@ def purged_beside_a_partition() -> Any:
     return found
 
 
-def refused() -> Any:
-    """What build says of a word that it asks for, and what is on the disk.
-
-    What it says of a disk in use needs no emulated one: test_build_loop.
-    """
-    disk = path('ATA')
-    pattern.write(disk)
-    found = {name: report.serifos('build', disk, *SINGLE, *options)
-             for name, *options in (
-                 ('nobody types',),
-                 ('wrong word', '--yes-destroy', 'NVME'),
-                 ('not offered', '--purge', 'secure-erase',
-                  '--yes-destroy', 'ATA'))}
-    return {**found, 'left': pattern.left(disk)}
-
-
 CHECKS: tuple[Callable[[], Any], ...] = (
     identified_without_udev, two_paths_without_udev, identified, two_paths,
     not_emulated, purged,
-    purged_beside_a_namespace, purged_beside_a_partition, refused)
+    purged_beside_a_namespace, purged_beside_a_partition)
 
 if __name__ == '__main__':
     os.mkdir('/run/guest')
