@@ -17,7 +17,7 @@ from tests.fuzz import mutation
 from tests.fuzz import targets
 from tests.fuzz import watch
 
-_INPUTS = 150
+_INPUTS = 100
 
 
 @ddt.ddt

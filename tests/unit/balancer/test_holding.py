@@ -25,7 +25,7 @@ from tests.fakes import settings
 from tests.fakes.settings import Limits
 from tests.unit.plan import clusters
 
-DAYS, A_DAY, VOLUMES, POOLS = 7, 24, 16, 4
+DAYS, A_DAY, VOLUMES, POOLS = 5, 24, 16, 4
 COOL_DOWN = A_DAY
 NOTHING = activity.Observed(0.0, {}, {}, {}, {})
 
@@ -98,7 +98,7 @@ class _Rounds:
 
 class HoldingTestCase(testtools.TestCase):
 
-    @hypothesis_settings(max_examples=3, deadline=None)
+    @hypothesis_settings(max_examples=2, deadline=None)
     @given(strategies.integers(0, 1 << 32), strategies.sampled_from((
         Demand(slots=1), Demand(slots=4),
         Demand(slots=4, busy=True))),
@@ -113,6 +113,6 @@ class HoldingTestCase(testtools.TestCase):
 
     def test_minutes_move_more(self):
         by_days, by_now = (sum(_Rounds(seed, history_s=window).run().moves()
-                               for seed in range(3))
+                               for seed in range(2))
                            for window in (259200.0, 0.0))
         self.assertLess(by_days, by_now)

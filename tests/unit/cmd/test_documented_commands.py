@@ -57,8 +57,14 @@ SMALLER = {'tenant': ('--set', 'members=1'),
            'queueing': ('--set', 'stations=1')}
 """Settings of kinds whose fits take long without them."""
 
+ONCE = {'calibrate', 'relate'}
+"""Verbs that take long, of which a page's new options are run."""
+
 LONGER = {'--tune'}
 """Options that take long, and are only parsed."""
+
+FEWER = {('backtest', '--days'): '0.2'}
+"""Values of options that take long with those that are shown."""
 
 QUICKSTART = {
     'schema': 'serifos-model/1', 'kind': 'outstanding', 'name': 'quickstart',
@@ -75,6 +81,18 @@ QUICKSTART = {
                    'sum_q_w': 1.6694, 'sum_q_s_r': 0.43522,
                    'sum_q_s_w': 0.42916}}
 """The model that the pages show, by which they plan."""
+
+
+def cheaper(words):
+    """A command with which as much can be refused, and less is computed."""
+    verb = words[1]
+    words = [FEWER.get((verb, before), word) for before, word
+             in zip(words, words[1:])]
+    return (*(word for word in words if word not in LONGER),
+            *(word for option in SHORTER.get(verb, ())
+              if option[0] not in words for word in option),
+            *(word for kind, option in SMALLER.items()
+              if verb == 'fit' and kind in words for word in option))
 
 
 @functools.cache
@@ -157,6 +175,7 @@ class DocumentedCommandsTest(testtools.TestCase):
 
     @ddt.data(*PAGES)
     def test_what_a_page_shows(self, page):
+        tried = {}
         for words, printed in commands(page):
             program, verb, *_ = *words, ''
             if program == 'cd':
@@ -167,12 +186,11 @@ class DocumentedCommandsTest(testtools.TestCase):
             if verb in NOT_RUN:
                 continue
             self.provide(words[2:])
-            code, out, err = PROGRAMS[program](*(
-                word for word in words[1:] if word not in LONGER), *(
-                word for option in SHORTER.get(verb, ())
-                if option[0] not in words for word in option), *(
-                word for kind, option in SMALLER.items()
-                if verb == 'fit' and kind in words for word in option))
+            options = {word for word in words if word.startswith('-')}
+            if verb in ONCE and verb in tried and options <= tried[verb]:
+                continue
+            tried[verb] = options | tried.get(verb, set())
+            code, out, err = PROGRAMS[program](*cheaper(words))
             self.assertEqual(0, code, f'{words}: {err}')
             self.assertNotIn('no model', err)
             if not printed.strip():

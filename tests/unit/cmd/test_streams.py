@@ -10,10 +10,11 @@ import ddt
 import testtools
 import yaml
 
+from tests.unit.cmd import command
+
 EXAMPLES = pathlib.Path(__file__).parents[3] / 'etc/serifos/examples'
 PLAN = ('serifos.cmd.balancer', 'plan', '--cluster', EXAMPLES / 'cluster.json',
         '--models', EXAMPLES / 'models')
-MODEL = EXAMPLES / 'models/intel-s3610.json'
 FULL = 'The output cannot be written: No space left on device.'
 
 
@@ -38,7 +39,6 @@ class StreamsTest(testtools.TestCase):
     @ddt.data(
         (1, '', PLAN), (1, '1', PLAN),
         (1, '', ('serifos.cmd.balancer', '--help')),
-        (1, '1', ('serifos.cmd.model', 'show', MODEL)),
         (255, '1', ('serifos.cmd.status', '--cinder-conf', '/nowhere',
                     'upgrade', 'check')))
     @ddt.unpack
@@ -71,8 +71,7 @@ class StreamsTest(testtools.TestCase):
         self.assertIn(rb'node1 4.94 \u2192 3.36 ms', found.stdout)
 
     def test_a_document_is_the_same_in_any_encoding(self):
-        first, second = (yaml.safe_load(run(
-            '', *PLAN, '-f', 'yaml', '-c', 'reason',
-            PYTHONIOENCODING=encoding).stdout)
-            for encoding in ('ascii', 'utf-8'))
-        self.assertEqual(first, second)
+        options = *PLAN[1:], '-f', 'yaml', '-c', 'reason'
+        found = run('', PLAN[0], *options, PYTHONIOENCODING='ascii')
+        self.assertEqual(yaml.safe_load(command.balance(*options)[1]),
+                         yaml.safe_load(found.stdout))

@@ -68,7 +68,7 @@ class ChoosingTest(case.DirectoryCase):
 
     def test_stopped_anywhere_it_makes_the_same_runs(self):
         whole, _ = self.build('whole')
-        for at in (7, 12, 22, 43):
+        for at in (7, 43):
             _, said = self.build(f'x{at}', at)
             self.assertIn(f'{at} of 80 runs made', said)
             self.assertEqual(whole, self.build(f'x{at}')[0])
@@ -79,7 +79,7 @@ class ChoosingTest(case.DirectoryCase):
         self.assertIn('of all 96 runs', said)
         self.assertEqual(plan.runs[:44], tuple(
             sample.workloads for sample in whole))
-        for at in (9, 21, 33):
+        for at in (9, 33):
             self.build(f'x{at}', at, plan=plan)
             self.assertEqual(whole, self.build(f'x{at}', plan=plan)[0])
 

@@ -16,6 +16,7 @@ from tests.unit import case
 from tests.unit.lab.backtest import histories
 
 HOUR, DAY = 12, 288  # slots
+SHORT = 8 * HOUR
 HOT, COLD = 5000.0, 5.0
 
 
@@ -62,14 +63,14 @@ class ReplayTest(case.DirectoryCase):
 
     def test_wiping_loads_the_pools_that_are_relieved(self):
         wiped, kept = (self.scores(
-            steady(5, 5, DAY), 'relieve:batch=1', 'relieve:batch=1',
+            steady(5, 5, SHORT), 'relieve:batch=1', 'relieve:batch=1',
             volume_clear=clear)[0] for clear in ('zero', 'none'))
         self.assertEqual(kept.moves, wiped.moves)
         self.assertLess(kept.worst_us, wiped.worst_us)
 
     def test_volumes_in_use_stay_where_they_may_not_move(self):
         still, = self.scores(
-            steady(5, 5, DAY), 'relieve:allow_attached=false')
+            steady(5, 5, SHORT), 'relieve:allow_attached=false')
         self.assertEqual(0, still.moves)
 
     def test_a_copy_of_hours_is_waited_for(self):
@@ -81,7 +82,7 @@ class ReplayTest(case.DirectoryCase):
         self.assertTrue(found.moves)
 
     def test_max_fill_is_the_balancers(self):
-        of = steady(5, 5, DAY)
+        of = steady(5, 5, SHORT)
         for fill, moves in ((0.55, False), (1.0, True)):
             found, = self.scores(of, 'relieve', pool_gib=200.0, options=[
                 f'max_fill={fill}'])
@@ -89,7 +90,7 @@ class ReplayTest(case.DirectoryCase):
 
     def test_options_of_a_policy_are_its_own(self):
         still, moving = self.scores(
-            steady(5, 5, DAY), 'relieve:min_gain=1', 'relieve')
+            steady(5, 5, SHORT), 'relieve:min_gain=1', 'relieve')
         self.assertEqual(0, still.moves)
         self.assertTrue(moving.moves)
         self.assertEqual('relieve:min_gain=1', still.policy)
@@ -99,16 +100,16 @@ class ReplayTest(case.DirectoryCase):
     @ddt.unpack
     def test_limits_and_pace_are_the_balancers(self, options, most):
         found, = self.scores(
-            steady(5, 5, DAY), 'relieve', options=[
+            steady(5, 5, SHORT), 'relieve', options=[
                 f'{name}={value}' for name, value in options.items()])
         self.assertTrue(0 < found.moves <= most, found.moves)
 
     def test_slos_are_counted_by_the_minute(self):
-        of = steady(5, 5, DAY)
+        of = steady(5, 5, SHORT)
         loose, = self.scores(of, 'cinder', slo_ms=1e3)
         self.assertEqual(0.0, loose.slo_minutes)
         tight, = self.scores(of, 'cinder', slo_ms=1e-3)
-        self.assertEqual(10 * 1440.0, tight.slo_minutes)
+        self.assertEqual(10 * 480.0, tight.slo_minutes)
         self.assertEqual(1.0, tight.served)
 
     def test_what_cannot_be_served_is_told(self):
@@ -119,7 +120,7 @@ class ReplayTest(case.DirectoryCase):
         self.assertGreater(found.worst_us, usual.worst_us)
 
     def test_a_pool_more_is_used(self):
-        now, then = self.scores(steady(8, 8, DAY), 'relieve', add=['FAST'])
+        now, then = self.scores(steady(8, 8, SHORT), 'relieve', add=['FAST'])
         self.assertEqual((2, 3), (now.pools, then.pools))
         self.assertLess(then.day_worst[0], now.day_worst[0])
         self.assertEqual('relieve, what if', then.policy)
@@ -136,7 +137,7 @@ class ReplayTest(case.DirectoryCase):
     def test_zones_of_a_cluster_are_kept(self):
         pools = [dataclasses.replace(pool, zone=zone) for pool, zone
                  in zip(histories.pools(2), ('north', 'south'))]
-        of = steady(5, 5, DAY)
+        of = steady(5, 5, SHORT)
         apart, near = (self.scores(of, 'relieve', cluster=Cluster(
             tuple(each), tuple(Volume(volume, each[0].name, 20.0)
                                for volume in of.series.volumes)))[0]
@@ -184,7 +185,7 @@ class ReplayTest(case.DirectoryCase):
     @ddt.unpack
     def test_absurd_settings_are_one_sentence(self, asked, part):
         exc = self.assertRaises(
-            errors.InputError, self.scores, steady(5, 5, DAY),
+            errors.InputError, self.scores, steady(5, 5, SHORT),
             *asked.pop('policies', ['cinder']), **asked)
         self.assertIn(part, str(exc))
         self.assertEqual(1, len(str(exc).splitlines()))

@@ -16,7 +16,7 @@ from serifos.lab.sim import evaluation
 from serifos.lab.sim import modeler
 from tests.unit.cmd import command
 
-SMALL = ('--cases', 2, '--sets', 20, '--tests', 1, '--rounds', 2)
+SMALL = ('--cases', 1, '--sets', 10, '--tests', 1, '--rounds', 1)
 CHEAP = ('--kind', 'consolidation', '--kind', 'outstanding')
 
 
@@ -52,13 +52,13 @@ class EvaluateTest(testtools.TestCase):
             self.assertRegex(
                 text, r'class="verdict">.*orth it on testbed '
                 rf'{testbed}: \w+ brings the slowest host from [\d.]+ to '
-                r'[\d.]+ ms in the mean of 2 cases')
-        self.assertIn('evaluate --cases 2 --seed 0', text)
+                r'[\d.]+ ms in the mean of 1 case')
+        self.assertIn('evaluate --cases 1 --seed 0', text)
         doc = json.loads(self.read('evaluation.json'))
         self.assertEqual(evaluation.EVALUATION_SCHEMA, doc['schema'])
         self.assertEqual(['other', 'paper'], doc['settings']['testbeds'])
         self.assertIn(' '.join(truths), text)
-        self.assertEqual([2, 2], [len(c) for c in doc['outcomes'].values()])
+        self.assertEqual([1, 1], [len(c) for c in doc['outcomes'].values()])
         for each in doc['balancing']:
             if (each['testbed'], each['kind']) == ('paper', 'consolidation'):
                 self.assertTrue(0 < each['reduction']['variance_us2'] <= 1)
@@ -81,7 +81,7 @@ class EvaluateTest(testtools.TestCase):
             return map(function, items)
 
         evaluation.run(evaluation.EvaluationSettings(
-            cases=1, testbeds=('paper',), sets=20, tests=1, rounds=1,
+            cases=1, testbeds=('paper',), sets=10, tests=1, rounds=1,
             kinds=('consolidation',)), mapper)
         for model in cases[0].models['consolidation'].values():
             load = model.load([Workload(50, 1024)] * 7)
@@ -97,8 +97,7 @@ class EvaluateTest(testtools.TestCase):
         documents.write_dataset(
             tails, dataset.Dataset(dataset.Header({}), (run,)))
         options = (*SMALL, '--truth', 'paper', '--kind', 'consolidation',
-                   '--predicts', 'write_p99_us', '--tails', tails,
-                   '--cases', 1)
+                   '--predicts', 'write_p99_us', '--tails', tails)
         _, out, _ = evaluate(*options, '--jobs', 1, '-f', 'json')
         doc = json.loads(out)
         _, out, _ = evaluate(*options, '--jobs', 2, '--out', self.out)

@@ -66,7 +66,7 @@ class OutstandingTest(testtools.TestCase):
                                    delta=0.15)
 
     def test_auto_takes_the_kind_of_least_held_out_error(self):
-        model = fit.fit(samples.dataset(_RUNS[:30], _truth), 'auto')
+        model = fit.fit(samples.dataset(_RUNS[:20], _truth), 'auto')
         self.assertEqual('outstanding', model.kind)
         by_kind = model.quality['mre_by_kind']
         self.assertEqual(set(fit.AUTO), set(by_kind))
@@ -74,11 +74,11 @@ class OutstandingTest(testtools.TestCase):
         self.assertRegex(
             model.quality['why'], r'error of outstanding is 0.0 %, of '
             r'\w+ [\d.]+ %, of \w+ [\d.]+ %; tenant is worse by more than '
-            r'two standard errors over 30 patterns.$')
+            r'two standard errors over 20 patterns.$')
 
     def test_auto_takes_the_papers_where_it_is_better(self):
         # The paper's own world: q plays no role, the sum of blocks does.
         model = fit.fit(samples.dataset(
-            _RUNS[:30], lambda run: 50 + 5 * samples.load(run).sum_write_pct
+            _RUNS[:20], lambda run: 50 + 5 * samples.load(run).sum_write_pct
             + 20 * samples.load(run).sum_block_kib), 'auto')
         self.assertEqual('consolidation', model.kind)
