@@ -16,7 +16,9 @@ binds ever larger groups of volumes that are to be kept apart, or together,
 and holds each against one of half the size; ``regression`` holds trees, alone
 and twenty together, against Cubist on eight sets of runs, and ``mars`` splines
 against R's earth; ``plans`` stores and reads plans of up to 100,000 volumes
-in SQLite; ``reach`` tells how far ever thinner benchmarks of ``coverage`` seem
+in SQLite, and lists them; ``process`` runs whole commands, each beside
+``python -c 'import numpy'`` and ``openstack --help`` where that is installed;
+``reach`` tells how far ever thinner benchmarks of ``coverage`` seem
 to reach; ``truth`` tells what moves bring that are chosen by simulated devices
 themselves, without a model. Without a section it runs them all, in 20 minutes.
 The models are those of the paper's Table 6, and of kind tenant those of the
@@ -33,6 +35,7 @@ import history
 import mars
 import optimum
 import plans
+import process
 import reach
 import regression
 import speed
@@ -42,7 +45,7 @@ import weigher
 SECTIONS = {'speed': speed.lines, 'optimum': optimum.lines,
             'weigher': weigher.lines, 'history': history.lines,
             'bonds': bonds.lines, 'regression': regression.lines,
-            'mars': mars.lines, 'plans': plans.lines,
+            'mars': mars.lines, 'plans': plans.lines, 'process': process.lines,
             'reach': reach.lines, 'truth': truth.lines}
 
 
