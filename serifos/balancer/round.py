@@ -25,10 +25,10 @@ from serifos.balancer.observe import Observation
 from serifos.balancer.observe import Observer
 from serifos.balancer.pace import at_learnt_rates
 from serifos.balancer import planning
-from serifos.balancer import plans
 from serifos.balancer.plans import Plans
 from serifos.balancer.recovery.diagnosis import QUIET_S
 from serifos.balancer.recovery import recover
+from serifos.balancer import remaining
 from serifos import errors
 from serifos.facts.activity import History
 from serifos.facts.journal import Journal
@@ -148,7 +148,7 @@ class Balancer:
         if plan.moves:
             kept = self.plans.keep(plan, clock(), _warn)
             LOG.info('The plan is %s.', kept.id)
-        due = plans.due(
+        due = remaining.due(
             settings, self.plans, kept, self.carrier.entries(), clock(),
             basis.cluster) if settings.approved_only else (
             dataclasses.replace(plan, id=kept.id) if settings.auto
@@ -158,13 +158,13 @@ class Balancer:
             self.carrier.carry_out(batch.chosen(
                 due.moves, settings.batch, basis.cluster,
                 lambda gib: settings.pace.exceeded(gib, entries, now),
-                plans.any_time if settings.approved_only
+                remaining.any_time if settings.approved_only
                 else basis.too_early),
                 due.id, decision.seen.over, settings.pace,
                 batch.devices_of(basis.cluster),
                 affinity.bundles(basis.cluster),
-                plans.barred(due) if settings.approved_only
-                else plans.never)
+                remaining.barred(due) if settings.approved_only
+                else remaining.never)
             self.observer.observe()
         return kept
 

@@ -10,6 +10,7 @@ from serifos.balancer import batch
 from serifos.balancer.observe import Observation
 from serifos.balancer.outcome import Outcome
 from serifos.balancer import plans
+from serifos.balancer import remaining
 from serifos.balancer.round import Balancer
 from serifos import errors
 from serifos.facts import journal
@@ -84,7 +85,7 @@ def _due(balancer: Balancer, plan: Plan, volume: str,
          seen: Observation) -> tuple[Move | None, str | None]:
     """The move of a volume, and why it is not made now."""
     cluster = seen.cluster
-    _, left = plans.left_of(
+    _, left = remaining.left_of(
         plan.moves, cluster, balancer.observer.settings.limits)
     homes = {each.id: each.pool for each in cluster.volumes}
     unmade = batch.Unmade(batch.devices_of(cluster), affinity.bundles(cluster))

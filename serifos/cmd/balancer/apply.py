@@ -15,6 +15,7 @@ from serifos.balancer.observe import Observation
 from serifos.balancer import outcome
 from serifos.balancer import planning
 from serifos.balancer import plans
+from serifos.balancer import remaining
 from serifos.balancer.round import Balancer
 from serifos.cmd.balancer import cloud_verb
 from serifos.cmd import options
@@ -110,7 +111,7 @@ class Apply(Acting):
             self.gather(balancer)
             seen = balancer.observer.observe()
             self.refuse_hindered(seen)
-            moves, left = plans.left_of(
+            moves, left = remaining.left_of(
                 plan.moves, usable.of(plan, seen.cluster),
                 balancer.observer.settings.limits)
             for volume, why in left:

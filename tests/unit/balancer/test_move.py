@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Leave to move that operators take back after a plan was made."""
 
-from serifos.balancer import plans
+from serifos.balancer import remaining
 from serifos.facts.cluster import Cluster
 from serifos.facts.inventory import Type
 from serifos.plan import evacuate
@@ -25,7 +25,7 @@ class OfPoolsTest(cloud.Case):
                         clusters.pool('b')), self.VOLUMES)
 
     def left(self, plan, cluster):
-        return dict(plans.left_of(
+        return dict(remaining.left_of(
             plan.moves, usable.of(plan, cluster), Limits())[1])
 
     def test_no_move_leaves_a_pool_that_was_left_out_since(self):

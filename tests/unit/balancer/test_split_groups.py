@@ -4,7 +4,7 @@
 import dataclasses
 
 from serifos.balancer import batch
-from serifos.balancer import plans
+from serifos.balancer import remaining
 from serifos.facts.cluster import Cluster
 from serifos.facts.cluster import Pool
 from serifos.facts.cluster import Volume
@@ -82,7 +82,7 @@ class RemainingTest(cloud.Case):
                 for name, its in names.items()))
 
     def left(self, cluster):
-        found, left = plans.left_of(self.MOVES, cluster, Limits())
+        found, left = remaining.left_of(self.MOVES, cluster, Limits())
         return [move.volume for move in found], dict(left)
 
     def test_nothing_changed(self):
