@@ -5,6 +5,7 @@ import json
 import random
 
 import ddt
+import fixtures
 
 from serifos.lab.screening import design as screening
 from serifos.lab.screening import effects
@@ -208,8 +209,8 @@ class ScreenTest(case.DirectoryCase):
         self.assertEqual((None, None), (row['low'], row['high']))
 
     def test_show_makes_no_run_and_is_not_refused(self):
-        (self.dir / 'd').mkdir()
-        arguments = ('screen', self.dir / 'd', '--size-gib', '0.01',
+        disk = self.useFixture(fixtures.TempDir(rootdir='/var/tmp')).path
+        arguments = ('screen', disk, '--size-gib', '0.01',
                      '--output', self.path, '--parameters', 'fsync')
         code, out, err = command.model(*arguments, '--show')
         self.assertEqual(0, code, err)
