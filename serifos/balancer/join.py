@@ -75,6 +75,8 @@ def cluster(inventory: Inventory, observed: activity.Observed,
     copied = {record.target_of for record in inventory.records}
     rates = _copy_rates(inventory, observed)
     bonds = labels.of(records, rules.server_volumes)
+    rules_of = {kind.name: dataclasses.replace(
+        rules, kind=settings.TypeSettings.of(kind)) for kind in types}
     for unread in inventory.unread:
         taken[unread.pool or ''] = math.inf
     for record in inventory.records:
@@ -86,13 +88,11 @@ def cluster(inventory: Inventory, observed: activity.Observed,
             _pool(name, stats.get(name), inventory.service_of(name), types,
                   known, observed, taken[name]),
             copies_gib=float(copies[name])) for name in pools),
-        tuple(dataclasses.replace(
-            _volume(record, inventory, stats, observed, rules,
-                    record.id in copied, now),
-            same_pool=bonds.get(record.id, labels.Labels()).same,
-            different_pool=bonds.get(record.id, labels.Labels()).different,
-            copy_mib_s=rates.get(record.id),
-            qemu_latency_us=(qemu_us or {}).get(
+        tuple(_volume(
+            record, inventory, stats, observed,
+            rules_of.get(record.volume_type, rules), record.id in copied, now,
+            bonds.get(record.id, labels.Labels()), rates.get(record.id),
+            (qemu_us or {}).get(
                 record.id, (qemu_us or {}).get(record.lv_id)))
               for record in records),
         times.text(observed.at))
@@ -190,17 +190,16 @@ def _state(name: str, stats: PoolStats | None,
 
 def _volume(record: Record, inventory: Inventory,
             stats: Mapping[str, PoolStats], observed: activity.Observed,
-            rules: eligibility.Rules, copied: bool,
-            now: float) -> Volume:
-    kind = inventory.type_by_name.get(record.volume_type or '')
-    by_type = settings.TypeSettings() if kind is None else (
-        settings.TypeSettings.of(kind))
-    rules = dataclasses.replace(rules, kind=by_type)
+            rules: eligibility.Rules, copied: bool, now: float,
+            bonds: labels.Labels, copy_mib_s: float | None,
+            qemu_us: float | None) -> Volume:
+    by_type = rules.kind
     home = stats.get(record.pool or '')
     seen = observed.volumes.get(record.id)
     why = eligibility.why_not(record, rules, now) or (
         Code.HALF_MADE_COPY.of() if copied else None) or (
-        Code.TYPE_UNREADABLE.of() if record.volume_type and kind is None
+        Code.TYPE_UNREADABLE.of() if record.volume_type
+        and record.volume_type not in inventory.type_by_name
         and inventory.lacks_types else None) or _sealed(record, home, stats)
     return Volume(
         record.id, record.pool or '', record.size_gib,
@@ -211,8 +210,10 @@ def _volume(record: Record, inventory: Inventory,
         max_latency_us=by_type.slo_us, min_gain=by_type.min_gain,
         movable=why or True,
         workload=seen and seen.mean, attached=record.status == 'in-use',
-        name=_short(record.name), project_id=record.project_id,
-        server=_server(record, rules.servers))
+        qemu_latency_us=qemu_us, name=_short(record.name),
+        project_id=record.project_id, server=_server(record, rules.servers),
+        copy_mib_s=copy_mib_s, same_pool=bonds.same,
+        different_pool=bonds.different)
 
 
 def _sealed(record: Record, home: PoolStats | None,

@@ -228,7 +228,8 @@ def _with_tenants(cluster: Cluster, limits: Limits,
     :param checks: of the pools that are corrected
     """
     cluster = dataclasses.replace(cluster, volumes=tuple(
-        dataclasses.replace(volume, correction=1.0)
+        volume if volume.correction == 1
+        else dataclasses.replace(volume, correction=1.0)
         for volume in cluster.volumes))
     seen = {volume.id: volume.workload.latency_us
             for volume in cluster.volumes
