@@ -68,14 +68,6 @@ def refused(state: State, refused: Iterable[Refusal],
         if refusal.volume in place], rank)
 
 
-def immovable(state: State, rank: Mapping[str, int]) -> tuple[Staying, ...]:
-    """Those of :func:`held`.
-
-    :param rank: of each pool, 0 for the slowest
-    """
-    return _by_kind(state, held(state).items(), rank)
-
-
 def held(state: State) -> dict[int, str]:
     """Why volumes may not move anywhere: active and unknown ones.
 
@@ -297,9 +289,10 @@ def of(plan: Plan, first: State, last: State,
     """
     cluster = first.problem.cluster
     before, after = (_sides(first, first, was), _sides(first, last, then))
+    staying = held(first)
     found = tuple(
         PoolOutlook(pool, *counted, *sides) for pool, counted, *sides
-        in zip(cluster.pools, _counted(first), before, after))
+        in zip(cluster.pools, _counted(first, staying), before, after))
     pools = tuple(sorted(found, key=lambda each: (
         -each.latencies_us[0], each.pool.name)))
     known = {volume.id: volume for volume in cluster.volumes}
@@ -308,7 +301,7 @@ def of(plan: Plan, first: State, last: State,
         plan, first.problem.limits, pools,
         tuple(known.get(move.volume) for move in plan.moves),
         refused(first, plan.refused, rank),
-        immovable(first, rank), first.problem.hot_by,
+        _by_kind(first, staying.items(), rank), first.problem.hot_by,
         cluster.shared_names)
 
 
@@ -338,8 +331,12 @@ def _sides(first: State, state: State,
                 state.free)]
 
 
-def _counted(state: State) -> list[tuple[int, int, float | None, float]]:
-    """Of each pool: its volumes, the active ones, what they see, and stay."""
+def _counted(state: State, staying: Mapping[int, str]
+             ) -> list[tuple[int, int, float | None, float]]:
+    """Of each pool: its volumes, the active ones, what they see, and stay.
+
+    :param staying: the result of :func:`held`
+    """
     problem, home = state.problem, state.home
     here, pools = home >= 0, len(problem.cluster.pools)
     seen = np.array([
@@ -352,7 +349,7 @@ def _counted(state: State) -> list[tuple[int, int, float | None, float]]:
     number = np.bincount(home[some], minlength=pools)
     q = outstanding(problem)
     stays = np.zeros(len(home), bool)
-    stays[[*held(state)]] = True
+    stays[[*staying]] = True
     stays &= here
     every, stuck = (np.bincount(home[which], q[which], pools)
                     for which in (here, stays))
