@@ -285,11 +285,13 @@ def workload(doc: Mapping[str, Any]) -> Workload:
 
 def _known(kind: Any, doc: Mapping[str, Any]) -> Any:
     # A missing optional key and a null one both mean its default.
-    names = _names(kind)
-    return kind(**{key: value for key, value in doc.items()
-                   if value is not None and key in names})
+    return kind(*[default if (value := doc.get(name)) is None else value
+                  for name, default in _defaults(kind)])
 
 
 @functools.cache
-def _names(kind: Any) -> frozenset[str]:
-    return frozenset(field.name for field in dataclasses.fields(kind))
+def _defaults(kind: Any) -> tuple[tuple[str, Any], ...]:
+    """The names of its fields, in order; None for those without a default."""
+    return tuple(
+        (field.name, None if field.default is dataclasses.MISSING
+         else field.default) for field in dataclasses.fields(kind))

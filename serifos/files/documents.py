@@ -242,14 +242,17 @@ def read_document(path: str | os.PathLike[str], what: str, schema: str,
     text = atomic.read_text(path, what)
     try:
         doc = strict_json.loads(text)
-        _schema(path, doc, schema)
-        _checked(path, what, doc)
-        try:
-            return from_json(doc)
-        except errors.FormatError as exc:
-            raise errors.FormatError(f'{path}: {exc}') from None
     except ValueError as exc:
         _refuse_of_another(path, text.partition('\n')[0], schema)
+        raise errors.FormatError(f'{path}: {exc}; {_REMEDY}.') from None
+    del text  # tens of MiB, of a large cloud
+    _schema(path, doc, schema)
+    _checked(path, what, doc)
+    try:
+        return from_json(doc)
+    except errors.FormatError as exc:
+        raise errors.FormatError(f'{path}: {exc}') from None
+    except ValueError as exc:
         raise errors.FormatError(f'{path}: {exc}; {_REMEDY}.') from None
 
 
