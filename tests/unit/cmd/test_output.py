@@ -210,7 +210,7 @@ def on_terminal(arguments, columns=80, lines=24):
 @ddt.ddt
 class TerminalTest(test_balancer_plan.PlanTestCase):
 
-    @ddt.data('plan', 'slo', 'explain node1')
+    @ddt.data('plan', 'explain node1')
     def test_80_columns_are_enough_and_no_id_is_lost(self, verb):
         arguments = (*verb.split(), '--cluster', str(self.cluster),
                      '--models', str(self.models))
@@ -221,5 +221,4 @@ class TerminalTest(test_balancer_plan.PlanTestCase):
         code, piped, _ = command.balance(*arguments)
         self.assertEqual(sorted(UUID.findall(piped)),
                          sorted(UUID.findall(shown)))
-        if verb != 'slo':
-            self.assertGreater(max(map(len, piped.splitlines())), 80)
+        self.assertGreater(max(map(len, piped.splitlines())), 80)

@@ -15,7 +15,7 @@ from tests.unit.cmd import command
 from tests.unit.model import pairs
 from tests.unit import samples
 
-RUNS = pairs.runs()
+RUNS = pairs.runs(40)
 MAIL = [(a[0], b[0]) for a, b in zip(RUNS, RUNS[1:26])]
 
 
@@ -33,7 +33,7 @@ class RelateTest(case.DirectoryCase):
     def test_the_papers_tables(self):
         code, out, err = command.model('relate', *self.three(), '-f', 'json')
         self.assertEqual(0, code, err)
-        self.assertIn('60 runs in common', err)
+        self.assertIn('40 runs in common', err)
         rows = json.loads(out)
         pairs_of = {row['of'] for row in rows if row['table'] == 'pairs'}
         self.assertEqual(9, len(pairs_of))
@@ -62,7 +62,7 @@ class RelateTest(case.DirectoryCase):
         seen = Workload(30, 16, iops=2000, latency_us=4000)
         self.assertAlmostEqual(2, its.factor('latency_us', seen))
         self.assertEqual({'model': 'a'}, its.source)
-        self.assertEqual(60, its.runs)
+        self.assertEqual(40, its.runs)
 
     def test_show_prints_a_relation(self):
         path = self.dir / 'a-c.json'
@@ -77,7 +77,7 @@ class RelateTest(case.DirectoryCase):
         self.assertRegex(text, r'to / from: (3|1) write_pct')
         code, out, err = command.model('show', path, '-f', 'json')
         doc = json.loads(out)
-        self.assertEqual((60, 'c'), (doc['runs'], doc['to']['model']))
+        self.assertEqual((40, 'c'), (doc['runs'], doc['to']['model']))
         self.assertEqual({1.0, 3.0}, {round(end) for name, ends in doc.items()
                                       if name.startswith('latency_us, to')
                                       for end in ends})
@@ -148,7 +148,7 @@ class RelateTest(case.DirectoryCase):
     @ddt.unpack
     def test_bad_input_is_one_sentence(self, arguments, words):
         self.three()
-        self.write('other', pairs.runs(seed=5))
+        self.write('other', pairs.runs(40, seed=5))
         code, _, err = command.model('relate', *(
             self.dir / f'{word}.jsonl' if word.isalpha() else word
             for word in arguments))
@@ -197,21 +197,21 @@ class RelateTest(case.DirectoryCase):
 
     def test_what_similar_prints_is_for_people(self):
         _, out, _ = command.model(
-            'similar', self.write('a'), self.write('same', RUNS[:30]))
+            'similar', self.write('a'), self.write('same', RUNS[:20]))
         self.assertIn('| yes ', out)
         self.assertNotIn('True', out)
 
     def test_similar_says_what_build_is_saved(self):
-        same = self.write('same', RUNS[:30])
+        same = self.write('same', RUNS[:20])
         code, out, err = command.model(
             'similar', self.write('a'), same, '-f', 'json')
         self.assertEqual(0, code, err)
         row, = json.loads(out)
-        self.assertEqual((True, 0, 0.6, 0.3, 30), tuple(
+        self.assertEqual((True, 0, 0.4, 0.2, 20), tuple(
             row[name] for name in ('alike', 'error', 'build_hours',
                                    'left_hours', 'runs')))
-        self.assertIn('same may share the model of a; its build of 0.60 h '
-                      'is saved, 0.30 h of which', err)
+        self.assertIn('same may share the model of a; its build of 0.40 h '
+                      'is saved, 0.20 h of which', err)
 
     def test_similar_devices_are_not_all(self):
         _, out, err = command.model('similar', *self.three(), '-f', 'json')

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
+import fixtures
 from hypothesis import given
 from hypothesis import settings
 from hypothesis import strategies
@@ -78,6 +79,8 @@ class OutstandingTest(testtools.TestCase):
 
     def test_auto_takes_the_papers_where_it_is_better(self):
         # The paper's own world: q plays no role, the sum of blocks does.
+        self.useFixture(fixtures.MonkeyPatch(
+            'serifos.model.fit.AUTO', ('consolidation', 'outstanding')))
         model = fit.fit(samples.dataset(
             _RUNS[:20], lambda run: 50 + 5 * samples.load(run).sum_write_pct
             + 20 * samples.load(run).sum_block_kib), 'auto')

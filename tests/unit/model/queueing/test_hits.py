@@ -105,7 +105,7 @@ class FitTest(testtools.TestCase):
         # That more volumes have fewer hits each is in the times alone.
         self.assertAlmostEqual(0.7, self.fitted(data.samples)[
             'cached_volumes']['random_read'], delta=0.02)
-        # The others hardly tell, and nothing at all without distributions.
-        for samples_ in (data.samples[16:], [
-                dataclasses.replace(one, seen=()) for one in data.samples]):
-            self.assertEqual(1, self.fitted(samples_)['p1']['random_read'])
+        # Without distributions nothing tells.
+        self.assertEqual(1, self.fitted([
+            dataclasses.replace(one, seen=()) for one in data.samples])[
+                'p1']['random_read'])
