@@ -194,7 +194,7 @@ def _sharing(said: Iterable[tuple[str, ...]]) -> dict[str, list[int]]:
     """Label → the volumes that have it, where there are several."""
     found: dict[str, list[int]] = {}
     for volume, its in enumerate(said):
-        for label in dict.fromkeys(its):
+        for label in its and dict.fromkeys(its):
             found.setdefault(label, []).append(volume)
     return {label: its for label, its in found.items() if len(its) > 1}
 

@@ -155,11 +155,9 @@ def _shown_us(state: State, devices: Ints, copy: int,
               s_per_gib: Floats) -> Floats:
     """The figure of devices under the reader or writer of a copy."""
     problem = state.problem
-    busiest = problem.figure_us(
-        devices, state.loads[devices] + problem.copies[copy],
-        state.loads[devices])
     takes_us = problem.models.latency(
         problem.members[problem.begins[devices]], np.broadcast_to(
             problem.copies[copy], (len(devices), *problem.copies[
                 copy, None].shape))) if problem.hot_by == hot_by.BUSY else None
-    return at_rate(state.figure_us[devices], busiest, s_per_gib, takes_us)
+    return at_rate(state.figure_us[devices], state.copied_us[copy, devices],
+                   s_per_gib, takes_us)

@@ -362,17 +362,23 @@ class Problem:
         """bool[devices]: those with a pool that has a model."""
         return np.diff(self.begins) > 0
 
-    def device_loads(self, home: Ints) -> Floats:
-        """float[devices, slots, features] where volumes live as given.
+    def device_loads(self, home: Ints,
+                     which: Ints | None = None) -> Floats:
+        """float[n, slots, features] where volumes live as given.
 
         :param home: int[volumes], -1 where a volume is not to count
+        :param which: the devices, int[n]; None for all
         """
-        here = np.flatnonzero(home >= 0)
-        device, devices = self.device[home[here]], len(self.begins) - 1
-        found = np.empty((devices, *self.loads.shape[1:]))
-        for slot in range(found.shape[1]):
-            for feature, column in enumerate(self.loads[here, slot].T):
-                found[:, slot, feature] = np.bincount(device, column, devices)
+        here, count = np.flatnonzero(home >= 0), len(self.begins) - 1
+        if which is None:
+            which = np.arange(count)
+        else:
+            here = here[np.isin(self.device[home[here]], which)]
+        volumes, begins = by_device(here, self.device[home[here]], count)
+        found = np.empty((len(which), *self.loads.shape[1:]))
+        for row, one in enumerate(which.tolist()):
+            found[row] = self.loads[volumes[
+                begins[one]:begins[one + 1]]].sum(axis=0, dtype=float)
         return found
 
     def refusal(self, volume: int) -> str | None:

@@ -97,7 +97,8 @@ class _Found:
     def hot(self, once: bool = False) -> _Found:
         """With moves off hot pools."""
         if not self.quota.each and self.quota.left:
-            steps, state = beam.steps(self.state, int(self.quota.left))
+            steps, state = beam.steps(
+                self.state, 1 if once else int(self.quota.left))
             if steps:
                 left = self.state.home[[volume for volume, _ in steps]]
                 return self.then(steps, [None] * len(steps), state,

@@ -91,9 +91,10 @@ class Slos:
         for piece in slots.pieces(len(which), loads.shape[1]):
             every, place = np.unique(
                 row[piece] * number + pools[piece], return_inverse=True)
+            each, of = np.unique(volumes[piece], return_inverse=True)
             seen[piece] = self.models.tenants(
                 every % number, loads[every // number], place,
-                self.mix(volumes[piece]))
+                self.mix(each)[of])
         return seen * np.where(
             pools == self.home[volumes], self.factors[volumes], 1.0)
 

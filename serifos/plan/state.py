@@ -18,6 +18,7 @@ from serifos.plan.problem import Bools
 from serifos.plan.problem import Floats
 from serifos.plan.problem import Ints
 from serifos.plan.problem import Problem
+from serifos.plan.slots import pieces
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -51,6 +52,8 @@ class State:
     :param loads: float[devices, slots, features]
     :param figure_us: µs[devices], see :meth:`.problem.Problem.figure_us`;
         NaN where no pool of a device has a model
+    :param copied_us: the same with a copy that reads from it, and with one
+        that writes to it, µs[2, devices]; NaN where copies are not priced
     :param room: GiB[pools] that the plan may still fill: what was free, up
         to max_fill and less its own growth, less what the plan placed there
     :param free: GiB[pools] that another plan could fill when this one was
@@ -61,6 +64,7 @@ class State:
     home: Ints
     loads: Floats
     figure_us: Floats
+    copied_us: Floats
     room: Floats
     free: Floats
 
@@ -70,31 +74,31 @@ class State:
         free = np.array([problem.limits.room_gib(pool)
                          for pool in problem.cluster.pools], float)
         loads = problem.device_loads(problem.home)
-        figure = np.full(len(loads), np.nan)
+        figures = np.full((3, len(loads)), np.nan)
         known = np.flatnonzero(problem.predicted)
-        figure[known] = problem.figure_us(known, loads[known])
-        return cls(problem, problem.home, loads, figure, free, free)
+        figures[:, known] = _figures(problem, known, loads[known])
+        return cls(problem, problem.home, loads, figures[0], figures[1:],
+                   free, free)
 
     def moved(self, volumes: npt.ArrayLike, targets: npt.ArrayLike) -> State:
         """The state with volumes on other pools; one volume, or several."""
         problem = self.problem
         volumes, targets = np.atleast_1d(volumes), np.atleast_1d(targets)
         sources, size = self.home[volumes], problem.size_gib[volumes]
-        home, loads, figure, room, free = (
+        home, loads, figure, copied, room, free = (
             each.copy() for each in (self.home, self.loads, self.figure_us,
-                                     self.room, self.free))
+                                     self.copied_us, self.room, self.free))
         home[volumes] = targets
         np.add.at(free, sources, size)
         np.subtract.at(free, targets, size)
         np.subtract.at(room, targets, size)
-        touched = np.zeros(len(loads), bool)
-        touched[problem.device[sources]] = True
-        touched[problem.device[targets]] = True
-        loads[touched] = problem.device_loads(np.where(
-            (home >= 0) & touched[problem.device[home]], home, -1))[touched]
-        known = np.flatnonzero(touched & problem.predicted)
-        figure[known] = problem.figure_us(known, loads[known])
-        return State(problem, home, loads, figure, room, free)
+        touched = np.unique(problem.device[np.concatenate([
+            sources, targets])])
+        loads[touched] = problem.device_loads(home, touched)
+        known = touched[problem.predicted[touched]]
+        figure[known], copied[0, known], copied[1, known] = _figures(
+            problem, known, loads[known])
+        return State(problem, home, loads, figure, copied, room, free)
 
     def after(self, volumes: npt.ArrayLike, targets: npt.ArrayLike) -> State:
         """The state after moves, each with all that moves with its volume."""
@@ -179,3 +183,21 @@ class State:
     @functools.cached_property
     def score(self) -> Score:
         return Score.of(self.mean_us)
+
+
+def _figures(problem: Problem, devices: Ints, loads: Floats) -> Floats:
+    """The figures of devices, and under either copy: µs[3, n].
+
+    :param loads: float[n, slots, features], of these devices
+    """
+    found = np.full((3, len(devices)), np.nan)
+    copies = [np.zeros(problem.copies.shape[1])]
+    if problem.limits.horizon_s is not None:
+        copies += [*problem.copies]
+    for piece in pieces(len(devices), loads.shape[1]):
+        own = np.tile(loads[piece], (len(copies), 1, 1))
+        found[:len(copies), piece] = problem.figure_us(
+            np.tile(devices[piece], len(copies)), np.concatenate([
+                loads[piece] + copy for copy in copies]), own
+        ).reshape(len(copies), -1)
+    return found

@@ -22,6 +22,8 @@ from serifos.plan.hot import is_hot
 from serifos.plan import limits
 from serifos.plan import outcomes
 from serifos.plan.problem import Floats
+from serifos.plan.problem import Ints
+from serifos.plan.problem import Problem
 from serifos.plan.state import State
 
 WIDE = 20
@@ -47,9 +49,9 @@ class _Sequence:
 def steps(state: State, most: int) -> tuple[list[outcomes.Step], State]:
     """At most so many moves, and the state that they lead to."""
     best = _Sequence(state)
-    beam = [best]
+    beam, figures = [best], _Figures(state.problem)
     for _ in range(most):
-        beam = _widest(beam)
+        beam = _widest(beam, figures)
         if not beam or not _gains(state, best, beam[0]):
             break
         best = beam[0]
@@ -66,27 +68,69 @@ def _gains(first: State, best: _Sequence, longer: _Sequence) -> bool:
         was[changed])
 
 
-def _widest(beam: list[_Sequence]) -> list[_Sequence]:
+class _Figures:
+    """The figures of devices by the volumes that live there, each once.
+
+    Most sequences have most devices in common.
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self.known: dict[tuple[int, frozenset[int]], float] = {}
+
+    def changed_us(self, state: State, devices: Ints, volumes: Ints,
+                   sign: int) -> Floats:
+        """As :meth:`.problem.Problem.changed_us`."""
+        first, then = self.problem.home, state.home
+        moved: dict[int, set[int]] = {}  # device → what came or left
+        for volume in np.flatnonzero(then != first).tolist():
+            for pool in first[volume], then[volume]:
+                moved.setdefault(int(self.problem.device[pool]), set()).add(
+                    volume)
+        keys = [(device, frozenset(moved.get(device, set()) ^ {volume}))
+                for device, volume in zip(
+                    devices.tolist(), volumes.tolist())]
+        new = [row for row, key in enumerate(keys) if key not in self.known]
+        self.known.update(zip((keys[row] for row in new), (
+            self.problem.changed_us(devices[new], state.loads, volumes[new],
+                                    sign)).tolist()))
+        return np.array([self.known[key] for key in keys], float)
+
+    def worthy(self, state: State) -> outcomes.Outcomes:
+        """The moves that rules allow off hot devices, by enough."""
+        problem, volumes = self.problem, np.flatnonzero(state.able)
+        volumes = volumes[is_hot(state, volumes)]
+        source = problem.device[state.home[volumes]]
+        before = state.figure_us[source]
+        left = self.changed_us(state, source, volumes, -1)
+        fine = left <= before * problem.thresholds.keeps[volumes]
+        row, target = np.nonzero(
+            outcomes.allowed(state, volumes) & fine[:, None])
+        return outcomes.Outcomes(
+            volumes[row], target, before[row], left[row], self.changed_us(
+                state, problem.device[target], volumes[row], 1))
+
+
+def _widest(beam: list[_Sequence], figures: _Figures) -> list[_Sequence]:
     """The best sequences with one step more, the best first."""
-    found = sorted((each for one in beam for each in _longer(one)),
+    found = sorted((each for one in beam for each in _longer(one, figures)),
                    key=lambda each: each[:2])
-    chosen: dict[bytes, _Sequence] = {}
+    chosen: dict[frozenset[outcomes.Step], _Sequence] = {}
     for value, gib, one, volume, target, price_us in found:
-        state = one.state.after(volume, target)
-        chosen.setdefault(state.home.tobytes(), _Sequence(
-            state, value, price_us, gib, (*one.steps, (volume, target))))
+        steps = *one.steps, (volume, target)
+        if frozenset(steps) not in chosen:
+            chosen[frozenset(steps)] = _Sequence(
+                one.state.after(volume, target), value, price_us, gib, steps)
         if len(chosen) == WIDE:
             break
     return [*chosen.values()]
 
 
-def _longer(one: _Sequence) -> Iterator[tuple[
+def _longer(one: _Sequence, figures: _Figures) -> Iterator[tuple[
         float, float, _Sequence, int, int, float]]:
     """(value, GiB, sequence, volume, target, price) of its best steps."""
     state, problem = one.state, one.state.problem
-    volumes = np.flatnonzero(state.able)
-    volumes = volumes[is_hot(state, volumes)]
-    found = outcomes.every(state, volumes)
+    found = figures.worthy(state)
     found = found[acceptance.accepted(state, found)]
     price = one.price_us + copying.penalty_us(state, found)
     value = _values(state, found) + price
