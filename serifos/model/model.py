@@ -90,16 +90,22 @@ class Model:
     @property
     def tenants(self) -> bool:
         """Whether the kind tells what each tenant sees."""
-        return isinstance(self.predictor, kinds.TenantPredictor)
+        return self.telling is not None
+
+    @functools.cached_property
+    def telling(self) -> kinds.TenantPredictor | None:
+        """The predictor where the kind tells that, else None."""
+        its = self.predictor
+        return its if isinstance(its, kinds.TenantPredictor) else None
 
     def tenant(self, load: Load, workload: Workload) -> kinds.Seen:
         """What a workload sees in a pool of a Load, itself included.
 
         The mean of the pool where the kind does not tell more.
         """
-        if isinstance(self.predictor, kinds.TenantPredictor):
+        if self.telling is not None:
             own = Load.of(workload, floor=0.0)
-            return self.predictor.tenant(load, workload).at_least(
+            return self.telling.tenant(load, workload).at_least(
                 self.best.least(load, own))
         return kinds.Seen(self.predict(load))
 
@@ -108,10 +114,9 @@ class Model:
         """The 90 % interval of what a workload sees; None where unknown."""
         middle = self.tenant(load, workload).latency_us
         ends = self.ends('tenant_deviations', load.sum_iodepth)
-        if middle is None or not ends or not isinstance(
-                self.predictor, kinds.TenantPredictor):
+        if middle is None or not ends or self.telling is None:
             return None
-        log_std = self.predictor.tenant_log_std(load, workload)
+        log_std = self.telling.tenant_log_std(load, workload)
         low, high = (middle * math.exp(end * log_std) for end in ends)
         return low, high
 
@@ -174,8 +179,7 @@ class Model:
     def deviations(self) -> tuple[float, float] | None:
         """The 90 % interval in standard deviations, None if not known."""
         ends = self.quality.get('deviations')
-        return tuple(ends) if ends and isinstance(
-            self.predictor, kinds.TenantPredictor) else None
+        return tuple(ends) if ends and self.tenants else None
 
     def ends(self, name: str, outstanding: float) -> Sequence[float]:
         """The 90 % interval in standard deviations; empty where not known.
@@ -199,12 +203,12 @@ class Model:
 
         :param several: for each mean, the sum of the tenants' Loads
         """
-        if not isinstance(self.predictor, kinds.TenantPredictor):
+        if self.telling is None:
             return [self.plan(load)] * len(several)
         above = self._above(load)
         return [above * max(mean, self.best.least(load, own))
                 for mean, own in zip(
-                    self.predictor.means(load, several), several)]
+                    self.telling.means(load, several), several)]
 
     def _above(self, load: Load) -> float:
         """How far planning is above the prediction: a factor."""

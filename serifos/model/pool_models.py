@@ -93,8 +93,8 @@ class Fleet:
         self._least_us = np.array([
             *(m.best.least_us for m in distinct), (0.0, 0.0)]).T.copy()
         self._telling = [
-            (i, m.predictor) for i, m in enumerate(distinct)
-            if isinstance(m.predictor, kinds.TenantPredictor)]
+            (i, m.telling) for i, m in enumerate(distinct)
+            if m.telling is not None]
         self._squares: dict[str, tuple[
             Squares, kinds.TenantPredictor]] = {}
         for one, predictor in self._telling if squares else ():
@@ -358,10 +358,11 @@ class Squares:
         :param parts: float[n, parts], of the pools
         :param own: float[n, features], the sum of the tenants' Loads
         """
+        first, second = self.pairs
         total = np.zeros(len(parts))
-        for column, (i, j) in enumerate(zip(*self.pairs), self.begin):
-            total += (1 + (i != j)) * parts[:, i] * parts[:, j] * (
-                own[:, column])
+        for each in (1.0 + (first != second))[:, None] * parts.T[first] * (
+                parts.T[second]) * own.T[self.begin:self.end]:
+            total += each
         return np.sqrt(np.maximum(total, 0.0) / np.maximum(own[:, 0], 1.0))
 
 

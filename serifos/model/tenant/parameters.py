@@ -144,10 +144,9 @@ class Member:
                of: Arithmetic) -> list[Number]:
         """µs of each of :data:`.inputs.OWN`."""
         every = [*inputs, *(
-            (_bounded if i % 2 else _bent)(unit(inputs), of)
+            (bounded if i % 2 else bent)(unit(inputs), of)
             for i, unit in enumerate(self.units))]
-        return [of.exp(of.smaller(part(every), _LONGEST))
-                for part in self.parts]
+        return [part(one(every), of) for one in self.parts]
 
     @property
     def work(self) -> float:
@@ -156,12 +155,17 @@ class Member:
                          for one in (*self.units, *self.parts)))
 
 
-def _bent(value: Number, of: Arithmetic) -> Number:
+def bent(value: Number, of: Arithmetic) -> Number:
     """log(1 + exp(value)), which goes on to rise."""
     up = of.larger(value, 0.0)
     return up + of.log(1 + of.exp(value - 2 * up))
 
 
-def _bounded(value: Number, of: Arithmetic) -> Number:
+def bounded(value: Number, of: Arithmetic) -> Number:
     """tanh(value)."""
     return 1 - 2 / (of.exp(of.smaller(2 * value, _LONGEST)) + 1)
+
+
+def part(log: Number, of: Arithmetic) -> Number:
+    """A part of its log, µs."""
+    return of.exp(of.smaller(log, _LONGEST))

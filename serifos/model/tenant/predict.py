@@ -18,6 +18,8 @@ from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
+import functools
+import operator
 from typing import Any
 from typing import TYPE_CHECKING
 
@@ -36,7 +38,10 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+    from serifos.model.tenant import networks
+
 _AT_ONCE = 4096  # rows that stay in a processor's cache
+_FEW = 512  # rows, up to which calls of numpy cost more than what they do
 _INPUT_WORK = 190.0
 _APART = 2.0  # networks of one form err alike, so by more than they differ
 
@@ -145,25 +150,30 @@ class Tenants:
         """As :meth:`.kinds.TenantPredictor.tenants_log_std` says."""
         return _in_pieces(self._std_of_others, loads, own)
 
+    @functools.cached_property
+    def _networks(self) -> networks.Networks:
+        # It needs numpy, which the scheduler that never calls this lacks.
+        from serifos.model.tenant import networks
+        return networks.Networks.of(self.members)
+
     def _own(self, workload: Workload
              ) -> tuple[list[float], float]:
         return inputs.of_figure(
             self.figure, inputs.sums_of(workload), NUMBERS)
 
     def _each(self, sums: Sequence[Number],
-              of: Arithmetic) -> list[list[Number]]:
+              of: Arithmetic) -> Iterable[Sequence[Number]]:
+        """The parts of each network, of numbers or of arrays."""
         values = inputs.of_load(sums[:_LOAD], self.trend, of)
-        return [one.values(values, of) for one in self.members]
+        if of is NUMBERS or len(values[0]) > _FEW:
+            return [one.values(values, of) for one in self.members]
+        return self._networks.values(values)
 
     def _parts(self, sums: Sequence[Number],
                of: Arithmetic) -> list[Number]:
         """The mean of the networks."""
-        number = len(self.members)
-        found = self._each(sums, of)
-        total = found[0]
-        for other in found[1:]:
-            total = [one + more for one, more in zip(total, other)]
-        return [each / number for each in total]
+        return [functools.reduce(operator.add, several) / len(self.members)
+                for several in zip(*self._each(sums, of))]
 
     def _mean(self, sums: Sequence[Number],
               of: Arithmetic) -> Number:
