@@ -117,9 +117,9 @@ def fit(loads: Sequence[Load], y: Floats,
 def _noise(rows: Rows, values: Floats,
            networks: Sequence[_Network]) -> float:
     """The standard deviation of log latency about the mean network."""
-    found = np.mean([np.exp(one.parts_of(values)) for one in networks],
-                    axis=0)
-    wrong = np.log((found[rows.run] * rows.own).sum(axis=1)) - rows.logs
+    found = np.mean([np.exp(one.logs_of(values.T, one.lifted(values.T)[0]))
+                     for one in networks], axis=0)
+    wrong = np.log((found.T[rows.run] * rows.own).sum(axis=1)) - rows.logs
     few = rows.weights >= 1
     return float(f'{max(1e-3, np.sqrt(np.mean(wrong[few] ** 2))):.6g}')
 
@@ -192,25 +192,24 @@ class _Network:
         return of(middle + spread * found.x)
 
     def lifted(self, values: Floats) -> tuple[Floats, Floats]:
-        """The values of the units, and their slopes: float[n, units]."""
-        found = values @ self.units.T + self.starts
-        bent, bounded = found[:, ::2], np.tanh(found[:, 1::2])
+        """The values of the units, and their slopes: float[units, n].
+
+        :param values: float[inputs, n]
+        """
+        found = self.units @ values + self.starts[:, None]
+        bent, bounded = found[::2], np.tanh(found[1::2])
         lifted, steep = np.empty_like(found), np.empty_like(found)
         small = np.exp(-np.abs(bent))
-        lifted[:, ::2] = np.maximum(bent, 0.0) + np.log(1 + small)
-        lifted[:, 1::2] = bounded
-        steep[:, ::2] = np.where(bent > 0, 1.0, small) / (1 + small)
-        steep[:, 1::2] = 1 - bounded ** 2
+        lifted[::2] = np.maximum(bent, 0.0) + np.log(1 + small)
+        lifted[1::2] = bounded
+        steep[::2] = np.where(bent > 0, 1.0, small) / (1 + small)
+        steep[1::2] = 1 - bounded ** 2
         return lifted, steep
 
-    def parts_of(self, values: Floats) -> Floats:
-        """The logs of the parts: float[n, inputs] → float[n, parts]."""
-        return self.logs_of(values, self.lifted(values)[0])
-
     def logs_of(self, values: Floats, lifted: Floats) -> Floats:
-        """The same, from the values of the units."""
-        return np.clip(self.offsets + values @ self.slopes.T
-                       + lifted @ self.weights.T, -_LARGEST, _LARGEST)
+        """The logs of the parts, from the values of the units: [parts, n]."""
+        return np.clip(self.offsets[:, None] + self.slopes @ values
+                       + self.weights @ lifted, -_LARGEST, _LARGEST)
 
     def document(self, centre: Floats) -> dict[str, Any]:
         """The member of a model file; numbers of six digits, no zeros."""
@@ -230,28 +229,30 @@ class _Network:
 class _Loss:
     """The loss of a network over rows.
 
-    :param values: the inputs about their means, float[n, inputs]
-    :param own: the factors of the parts of each run's figures, those of run
-        i and part j in column i * parts + j: float[m, n * parts]
+    :param values: the inputs about their means, float[inputs, n]
+    :param own: the factors of the parts of each run's figures, those of part
+        j and run i in column j * n + i: float[m, parts * n]
+    :param of_parts: its transpose
     :param logs: float[m], of the figures
     :param weights: float[m]
     """
 
     values: Floats
     own: sparse.csr_array
+    of_parts: sparse.csr_array
     logs: Floats
     weights: Floats
 
     @classmethod
     def of(cls, rows: Rows, values: Floats, of_run: Floats) -> _Loss:
         """:param of_run: weights of the runs, float[n]"""
-        parts = rows.own.shape[1]
         figure, part = np.nonzero(rows.own)
-        return cls(values, sparse.csr_array(
+        own = sparse.csr_array(
             (rows.own[figure, part],
-             (figure, rows.run[figure] * parts + part)),
-            (len(rows.run), len(values) * parts)), rows.logs,
-            rows.weights * of_run[rows.run] / _ERROR ** 2)
+             (figure, part * len(values) + rows.run[figure])),
+            (len(rows.run), rows.own.shape[1] * len(values)))
+        return cls(np.ascontiguousarray(values.T), own, own.T.tocsr(),
+                   rows.logs, rows.weights * of_run[rows.run] / _ERROR ** 2)
 
     def __call__(self, network: _Network) -> tuple[float, Floats]:
         """The loss, and its slope along every number of the network."""
@@ -261,14 +262,14 @@ class _Loss:
         error = (np.log(whole) - self.logs) / (2 * _ERROR)
         root = np.sqrt(1 + error ** 2)
         loss = float(self.weights @ (root - 1)) * (2 * _ERROR) ** 2
-        by_part = parts * (
-            (self.weights * 2 * _ERROR * error / root / whole)
-            @ self.own).reshape(parts.shape)
-        by_unit = by_part @ network.weights * steep
+        by_part = parts * (self.of_parts @ (
+            self.weights * 2 * _ERROR * error / root / whole)
+        ).reshape(parts.shape)
+        by_unit = network.weights.T @ by_part * steep
         return loss, np.concatenate([
-            (by_unit.T @ self.values).ravel(), by_unit.sum(axis=0),
-            by_part.sum(axis=0), (by_part.T @ self.values).ravel(),
-            (by_part.T @ lifted).ravel()])
+            (by_unit @ self.values.T).ravel(), by_unit.sum(axis=1),
+            by_part.sum(axis=1), (by_part @ self.values.T).ravel(),
+            (by_part @ lifted.T).ravel()])
 
 
 def _nominal(rows: Rows) -> Floats:
