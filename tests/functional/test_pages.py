@@ -164,7 +164,7 @@ class PagesTest(machine.MachineTest):
     def test_of_an_evaluation(self):
         code, _, err = command.simulate(
             'evaluate', '--cases', 1, '--sets', 10, '--tests', 1,
-            '--rounds', 1, *test_evaluate.CHEAP, '--out', self.directory)
+            *test_evaluate.CHEAP, '--out', self.directory)
         self.assertEqual(0, code, err)
         self.check(self.directory / 'evaluation.html')
 

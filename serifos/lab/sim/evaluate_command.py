@@ -60,10 +60,6 @@ class Evaluate(app.Fails, command.Command):
             help='the simulated 99th percentiles are as many times the means '
                  'as in the runs of this dataset, NAME.jsonl (default: those '
                  'of a busy virtual disk)')
-        parser.add_argument(
-            '--rounds', type=int, default=200, metavar='N',
-            help='rounds of the balancer on noisy observations, of up to 10 '
-                 'cases (default: 200)')
         runner.add_arguments(
             parser, 'evaluation.html, with Figures 2 to 6, and '
             'evaluation.json')
@@ -78,8 +74,7 @@ class Evaluate(app.Fails, command.Command):
         standard = evaluation.EvaluationSettings()
         settings = evaluation.EvaluationSettings(
             cases=args.cases, seed=args.seed, sets=args.sets,
-            tests=args.tests, rounds=args.rounds, predicts=args.predicts,
-            tails=args.tails,
+            tests=args.tests, predicts=args.predicts, tails=args.tails,
             testbeds=tuple(dict.fromkeys(args.truths or standard.testbeds)),
             kinds=tuple(dict.fromkeys(args.kinds or standard.kinds)))
         with runner.Processes(args.jobs) as processes:
@@ -107,6 +102,4 @@ def _again(args: argparse.Namespace) -> str:
         words.append(f'--sets {args.sets}')
     if args.tests != 100:
         words.append(f'--tests {args.tests}')
-    if args.rounds != 200:
-        words.append(f'--rounds {args.rounds}')
     return ' '.join(words)

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
-import statistics
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,6 @@ import numpy.typing as npt
 from serifos.balancer import planning
 from serifos.facts.dataset import Sample
 from serifos.facts import fields
-from serifos.lab.sim import closed_loop
 from serifos.lab.sim import devices as simulated
 from serifos.lab.sim import modeler
 from serifos.lab.sim import paper
@@ -37,9 +35,6 @@ WORSE_BY = 0.01
 or the variance over its hosts, rose by more than this fraction."""
 
 _MOST_CASES = 10_000
-_NOISY_CASES = 10
-_HOLDS = (1, 3)
-_DRIFT_ROUNDS = 5
 _MOST_TESTS = 10_000
 _SLO_SHARE = 99  # percent
 
@@ -52,7 +47,6 @@ class EvaluationSettings:
     :param kinds: of the planners' models, :data:`modeler.KINDS`
     :param sets: how many of the paper's 6,187 sets the consolidation
         models are fitted on, None for all
-    :param rounds: of each noisy closed loop
     :param predicts: the figure of a run that is planned by
     :param tests: random runs of each count from 1 to 5 that the models are
         tested on, and twice as many of 6 to 10
@@ -66,13 +60,11 @@ class EvaluationSettings:
     kinds: tuple[str, ...] = ('consolidation', 'auto')
     sets: int | None = None
     tests: int = 100
-    rounds: int = 200
     predicts: str = 'latency_us'
     tails: str | None = None
 
     def __post_init__(self) -> None:
         fields.refuse_outside('--cases', self.cases, 1, _MOST_CASES)
-        fields.refuse_outside('--rounds', self.rounds, 1, _MOST_TESTS)
         fields.refuse_outside('--tests', self.tests, 1, _MOST_TESTS)
         fields.refuse_outside('--seed', self.seed, 0)
 
@@ -91,10 +83,6 @@ class Evaluation:
     :param mismatch: ssd → count label → mean relative error against
         Table 6, of the SSDs that were fitted to it
     :param outcomes: testbed → case by case
-    :param noisy: (testbed, kind, hold) → moves and returns of a case in a
-        noisy closed loop
-    :param drifted: (testbed, kind, measured) → the change of the worst
-        host, a fraction, and the moves of a case on drifted devices
     """
 
     settings: EvaluationSettings
@@ -102,8 +90,6 @@ class Evaluation:
     tests: Mapping[str, Mapping[str, modeler.Tested]]
     mismatch: Mapping[str, Mapping[str, float]]
     outcomes: Mapping[str, Sequence[Sequence[scenario.PlannerResult]]]
-    noisy: Mapping[tuple[str, str, int], tuple[float, float]]
-    drifted: Mapping[tuple[str, str, bool], tuple[float, float]]
 
     def of(self, testbed: str, planner: str,
            kind: str) -> list[scenario.PlannerResult]:
@@ -136,15 +122,6 @@ class Evaluation:
                 name, scenario.CAPACITY, '')) for name in self.outcomes},
             'balancing': [result for name in self.outcomes
                           for result in self.balanced(name)],
-            'noisy': [{'testbed': testbed, 'kind': kind, 'hold': hold,
-                       'moves': moves, 'returns': returns}
-                      for (testbed, kind, hold), (moves, returns)
-                      in self.noisy.items()],
-            'drifted': [{'testbed': testbed, 'kind': kind,
-                         'measured': measured, 'worst_host': change,
-                         'moves': moves}
-                        for (testbed, kind, measured), (change, moves)
-                        in self.drifted.items()],
             'mre_by_count': {
                 kind: {name: tested.mre for name, tested in of_kind.items()}
                 for kind, of_kind in self.tests.items()},
@@ -198,58 +175,7 @@ def run(settings: EvaluationSettings, mapper: runner.Mapper) -> Evaluation:
         dict(zip((ssd.name for ssd in fitted), mapper(
             'Comparing the devices with Table 6', _mismatch, fitted))),
         {bed.name: [next(outcomes) for _ in range(settings.cases)]
-         for bed in beds}, _noisy(settings, cases, mapper),
-        _drifted(settings, cases, mapper))
-
-
-def _noisy(settings: EvaluationSettings, cases: Sequence[scenario.Case],
-           mapper: runner.Mapper
-           ) -> dict[tuple[str, str, int], tuple[float, float]]:
-    """Moves and returns in the mean over the first cases of each testbed."""
-    found = _by_key('Noisy rounds', closed_loop.run, [
-        ((case.testbed.name, kind, hold), closed_loop.Loop(
-            case, case.models[kind], settings.rounds, hold=hold))
-        for case in cases if case.number < _NOISY_CASES
-        for kind in settings.kinds for hold in _HOLDS], mapper)
-    return {key: (statistics.fmean(one.moves for one in several),
-                  statistics.fmean(one.returns for one in several))
-            for key, several in found.items()}
-
-
-def _drifted(settings: EvaluationSettings, cases: Sequence[scenario.Case],
-             mapper: runner.Mapper
-             ) -> dict[tuple[str, str, bool], tuple[float, float]]:
-    """The mean change and moves over the first cases of each testbed.
-
-    Empty where 99th percentiles are planned by: telemetry has none of them
-    that predictions could be corrected by.
-    """
-    if settings.predicts != 'latency_us':
-        return {}
-    rounds = min(settings.rounds, _DRIFT_ROUNDS)
-    found = _by_key('Rounds on drifted devices', closed_loop.drifted, [
-        ((case.testbed.name, kind, measured), closed_loop.Drift(
-            case, case.models[kind], measured, rounds))
-        for case in cases if case.number < _NOISY_CASES
-        for kind in settings.kinds for measured in (False, True)], mapper)
-    return {key: (sum(one.after_us for one in several)
-                  / sum(one.before_us for one in several) - 1,
-                  statistics.fmean(one.moves for one in several))
-            for key, several in found.items()}
-
-
-def _by_key(title: str, function: Callable[[Any], Any],
-            loops: Sequence[tuple[Any, Any]],
-            mapper: runner.Mapper) -> dict[Any, list[Any]]:
-    """The results of the loops of each key.
-
-    :param loops: (key, what the function takes)
-    """
-    found: dict[Any, list[Any]] = {}
-    for (key, _), result in zip(loops, mapper(
-            title, function, [loop for _, loop in loops])):
-        found.setdefault(key, []).append(result)
-    return found
+         for bed in beds})
 
 
 def _models(settings: EvaluationSettings, devices: Sequence[ssds.Ssd],

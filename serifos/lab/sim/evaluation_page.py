@@ -170,9 +170,7 @@ def _in_ms(band: tuple[float, float] | None) -> tuple[float, float] | None:
 def every(found: Evaluation) -> list[table.Table]:
     """All tables, the result first."""
     return [*(balancing(found, name)
-              for name in found.settings.testbeds),
-            *(each for each in (noisy(found), drifted(found))
-              if each.rows), *prediction(found)]
+              for name in found.settings.testbeds), *prediction(found)]
 
 
 def balancing(found: Evaluation, testbed: str) -> table.Table:
@@ -196,30 +194,6 @@ def balancing(found: Evaluation, testbed: str) -> table.Table:
         f'over {found.settings.cases} cases; its own worst host of all '
         f'is {was["max_us"] / 1000:.2f} ms, in the mean over the cases '
         f'{was["mean_max_us"] / 1000:.2f} ms')
-
-
-def noisy(found: Evaluation) -> table.Table:
-    """What the balancer moves where its observations are noisy."""
-    settings = found.settings
-    return table.Table(
-        ('testbed', 'models', 'hold', 'moves', 'of them returns'),
-        [(testbed, kind, hold, round(moves, 1), round(returns, 1))
-         for (testbed, kind, hold), (moves, returns)
-         in found.noisy.items()],
-        f'Moves of a case in {settings.rounds} rounds in which each rate is '
-        'observed with an error of 10 %, 2 moves a round at most, without a '
-        'cool-down')
-
-
-def drifted(found: Evaluation) -> table.Table:
-    """The effect of measured levels where devices drifted."""
-    return table.Table(
-        ('testbed', 'models', 'measured', 'worst host', 'moves'),
-        [(testbed, kind, 'yes' if measured else 'no', _change(-change),
-          round(moves, 1)) for (testbed, kind, measured), (change, moves)
-         in found.drifted.items()],
-        'Change over a few rounds against Cinder\'s available capacity, where '
-        'the times of every device drifted by 25 % from its model')
 
 
 def prediction(found: Evaluation) -> list[table.Table]:
