@@ -47,6 +47,7 @@ from serifos.facts import settings
 from serifos.facts import throttling
 from serifos.files import documents
 from serifos.model.model import Model
+from serifos.model import pool_sums
 from serifos.plan import eligibility
 from serifos.plan import sentences
 
@@ -135,7 +136,7 @@ class Observer:
             self.settings.window_s, self.settings.timeouts)
 
     def observe(self, cool_down: bool = True) -> Observation:
-        """Observes the cloud and writes ``cluster.json``.
+        """Observes the cloud, writes ``cluster.json`` and ``pools.json``.
 
         :param cool_down: whether volumes that were just moved may not move
         :raises CloudError: where Cinder or telemetry does not answer; the
@@ -177,6 +178,9 @@ class Observer:
             LOG.warning('%s', unexplained)
         cluster = dataclasses.replace(cluster, mark=mark)
         documents.write_cluster(settings.cluster_file, cluster)
+        documents.write_pools(settings.pools_file, pool_sums.of(
+            cluster, models, settings.limits.active_floor,
+            {record.id: record.created_at for record in inventory.records}))
         if self.recorder is not None:
             self.recorder.record(inventory, places, observed)
         active = sum(volume.workload is not None and volume.workload.is_active(

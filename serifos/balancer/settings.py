@@ -88,3 +88,7 @@ class BalancerSettings:
     @property
     def cluster_file(self) -> pathlib.Path:
         return self.state_dir / 'cluster.json'
+
+    @property
+    def pools_file(self) -> pathlib.Path:
+        return self.state_dir / 'pools.json'

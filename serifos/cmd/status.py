@@ -59,6 +59,9 @@ WEIGHER = 'SerifosWeigher'
 
 _PROGRAM = 'cinder-scheduler'
 
+_OBSERVED = ('cluster.json', 'pools.json')
+"""The files of an observation, which cinder-scheduler reads."""
+
 _OPTS = [cfg.StrOpt('scheduler_driver', default=''),
          cfg.ListOpt('scheduler_default_weighers', default=[]),
          cfg.StrOpt('state_path', default='/var/lib/cinder')]
@@ -184,9 +187,10 @@ class Checks(upgradecheck.UpgradeCommands):
             return
         # Root becomes its owner, and sees what the daemon would.
         owners.work_as_owner(directory)
-        why = owners.why_not(directory / 'cluster.json')
-        if why is not None:
-            yield findings.failure(f'{why}.')
+        for name in _OBSERVED:
+            why = owners.why_not(directory / name)
+            if why is not None:
+                yield findings.failure(f'{why}.')
         models = self.conf.serifos.models_dir
         if not os.access(models, os.R_OK | os.X_OK):
             yield findings.failure(
@@ -370,11 +374,12 @@ def _differences(name: str, conf: cfg.ConfigOpts,
                 f'{name} and serifos.conf have different {option} in '
                 f'[serifos], {said} and {mine}; the scheduler looks where '
                 'nothing is written.')
-    seen = pathlib.Path(ours.serifos.state_dir, 'cluster.json')
-    if seen.exists() and not seen.stat().st_mode & 0o044:
-        yield findings.failure(
-            f'{seen} can be read only by its owner; Cinder\'s user has to '
-            f'be able to: chmod g+r {seen}.')
+    for each in _OBSERVED:
+        seen = pathlib.Path(ours.serifos.state_dir, each)
+        if seen.exists() and not seen.stat().st_mode & 0o044:
+            yield findings.failure(
+                f'{seen} can be read only by its owner; Cinder\'s user has '
+                f'to be able to: chmod g+r {seen}.')
 
 
 if __name__ == '__main__':

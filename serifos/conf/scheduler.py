@@ -11,7 +11,6 @@ from typing import Any
 from oslo_config import cfg
 from oslo_config import types
 
-from serifos.conf import balancer
 from serifos.conf import serifos
 from serifos.conf import values
 from serifos import errors
@@ -40,7 +39,7 @@ OPTS = [
     cfg.Opt(
         'cluster_max_age', type=Figure(min=1, max=1e9),
         default=CLUSTER_MAX_AGE_S,
-        help='Seconds after which cluster.json is stale: Serifos then ranks '
+        help='Seconds after which pools.json is stale: Serifos then ranks '
              'no pools until it is written again. Set it to at least twice '
              '[balancer] interval of serifos.conf; longer ranks by older '
              'load.'),
@@ -62,11 +61,6 @@ OPTS = [
         help='Whether scheduler hints are used. Any tenant may give them, and '
              'the expected load of a volume counts until it is observed: set '
              'to false if tenants are not trusted.'),
-    cfg.Opt(
-        'active_floor', type=Figure(min=0, max=65536),
-        default=balancer.ACTIVE_FLOOR.default,
-        help=f'{balancer.ACTIVE_FLOOR.help} The same as [balancer] '
-             'active_floor in serifos.conf.'),
     cfg.Opt(
         'reservation_ttl', type=Figure(min=0, max=1e9), default=3600,
         help='Seconds for which a new volume counts with its expected load, '

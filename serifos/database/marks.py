@@ -13,6 +13,7 @@ import contextlib
 import dataclasses
 import json
 import pathlib
+import re
 from typing import Protocol
 
 from oslo_db import exception
@@ -26,7 +27,6 @@ from serifos.facts import fields
 from serifos.facts import journal
 from serifos.facts import strict_json
 from serifos.files import atomic
-from serifos.files import json_parts
 
 LOG = log.getLogger(__name__)
 
@@ -41,6 +41,7 @@ SEEN = sqlalchemy.Table(
     mysql_engine='InnoDB', mysql_charset='utf8mb4')
 
 _MOST_BYTES = 2 ** 16
+_MARK = re.compile(r'"journal"\s*:\s*(\{[^{}]*\})')
 
 
 class Keeper(Protocol):
@@ -71,11 +72,11 @@ class Observation:
         """As :meth:`Keeper.read`; what comes before the pools is read."""
         with contextlib.suppress(errors.SerifosError, OSError, ValueError), (
                 atomic.open_text(self.file, 'cluster')) as file:
-            for part in json_parts.of(file, ('pools', 'volumes')):
-                if part.name == 'journal':
-                    return journal.Mark.from_json(fields.Field(part.value))
-                if part.name in ('pools', 'volumes'):
-                    break
+            head, _, _ = file.read(_MOST_BYTES).partition('"pools"')
+            said = _MARK.search(head)
+            if said is not None:
+                return journal.Mark.from_json(fields.Field(
+                    strict_json.loads(said[1])))
         return None
 
     def keep(self, mark: journal.Mark) -> None:

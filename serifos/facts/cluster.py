@@ -233,7 +233,7 @@ class Cluster:
         mark = doc.get('journal')
         return cls(
             pools=tuple(_pool(pool) for pool in doc['pools']),
-            volumes=tuple(_volume(volume) for volume in doc['volumes']),
+            volumes=tuple(volume(each) for each in doc['volumes']),
             observed_at=doc.get('observed_at'),
             mark=None if mark is None else journal.Mark.from_json(
                 fields.Field(mark)))
@@ -267,7 +267,8 @@ def _pool(doc: Mapping[str, Any]) -> Pool:
     return _known(Pool, {**doc, 'refuses': tuple(doc.get('refuses') or ())})
 
 
-def _volume(doc: Mapping[str, Any]) -> Volume:
+def volume(doc: Mapping[str, Any]) -> Volume:
+    """A validated volume of a ``serifos-cluster/1`` document."""
     seen, caps = doc.get('workload'), doc.get('caps')
     return _known(Volume, {
         **doc, 'movable': refusals.Reason.read(

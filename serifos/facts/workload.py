@@ -30,10 +30,6 @@ _TWICE_KIB = 64.0  # a block that takes a volume's own queue twice as long
 _QUICK, _SLOW = 0.25, 64.0  # the time of a write, by that of a read
 
 
-def _on_grid(value: float) -> float:
-    return round(value * GRID) / GRID
-
-
 def products(write_pct: Any, block_kib: Any, q: Any,
              random_pct: Any) -> tuple[Any, ...]:
     """The summands of a Load between its count and ``outside``.
@@ -197,9 +193,16 @@ class Load:
         """The Load of one workload; none where it is unknown or idle."""
         if workload is None or not workload.is_active(floor):
             return cls()
-        return cls(1.0, *map(_on_grid, products(
-            workload.write_pct, workload.block_kib, workload.outstanding,
-            workload.random_pct)), outside=float(outside))
+        return cls(1.0, *[
+            round(value * GRID) / GRID for value in products(
+                workload.write_pct, workload.block_kib, workload.outstanding,
+                workload.random_pct)], float(outside))
+
+    @classmethod
+    def total(cls, several: Iterable[Load]) -> Load:
+        """Their sum; exact, as of two."""
+        rows = [one.vector for one in several if one.count or one.outside]
+        return cls(*map(sum, zip(*rows)))
 
     def __add__(self, other: Load) -> Load:
         return Load(*map(operator.add, self.vector, other.vector))

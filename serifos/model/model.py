@@ -80,8 +80,8 @@ class Model:
     def load(self, workloads: Iterable[Workload | None],
              floor: float = ACTIVE_FLOOR) -> Load:
         """The sum of the workloads, those outside the range counted."""
-        return sum((Load.of(w, bool(w and self.outside(w)), floor)
-                    for w in workloads), Load())
+        return Load.total(Load.of(w, bool(w and self.outside(w)), floor)
+                          for w in workloads)
 
     def predict(self, load: Load) -> float:
         """µs (or the unit of ``predicts``); 0 for a count of 0."""

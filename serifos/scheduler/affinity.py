@@ -2,22 +2,23 @@
 """Pools where a new volume may live by its metadata.
 
 ``serifos:same_pool`` and ``serifos:different_pool`` name groups, and ids of
-volumes, of its project. Those that ``cluster.json`` shows count, and those
-that the driver has placed since.
+volumes, of its project. Those that were observed count, and those that the
+driver has placed since.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Iterator
+from typing import Any
 from typing import NamedTuple
 
 from serifos.facts import labels
 from serifos.facts import names
+from serifos.facts import pools
 from serifos.scheduler.request import CREATE
 from serifos.scheduler.request import Request
-from serifos.scheduler.snapshot import Labelled
-from serifos.scheduler.snapshot import Snapshot
 
 
 class Wish(NamedTuple):
@@ -45,20 +46,29 @@ Placed = Iterable[tuple[str, str, Wish]]
 """Volume, pool and wish of what was placed since the observation."""
 
 
-def barred(wish: Wish, pools: Iterable[str], snapshot: Snapshot,
-           placed: Placed, but: str | None = None) -> list[str | None]:
+Find = Callable[[str], Any]
+"""Volume → what the observation says of it, None where it says nothing."""
+
+
+def barred(wish: Wish, candidates: Iterable[str], known: pools.Pools,
+           find: Find, placed: Placed,
+           but: str | None = None) -> list[str | None]:
     """Why each pool is not one where the volume is to live; None if it is.
 
     :param but: the id of the volume itself, which a backend that failed may
         have had already
     """
     placed = [each for each in placed if each[0] != but]
+
+    def device(pool: str) -> str:
+        return known.home.get(pool, pool)
+
     homes = dict(_found(
-        wish.same, wish.project, snapshot, snapshot.same, [
+        wish.same, wish.project, known.same_pool, find, [
             (volume, pool, its.project, its.same)
             for volume, pool, its in placed], but))
-    foes = {snapshot.device(pool): volume for pool, volume in _found(
-        wish.different, wish.project, snapshot, snapshot.different, [
+    foes = {device(pool): volume for pool, volume in _found(
+        wish.different, wish.project, known.different_pool, find, [
             (volume, pool, its.project, its.different)
             for volume, pool, its in placed], but)}
 
@@ -66,25 +76,24 @@ def barred(wish: Wish, pools: Iterable[str], snapshot: Snapshot,
         if homes and pool not in homes:
             home, volume = next(iter(homes.items()))
             return f'{pool}: it lacks volume {volume}, on {home}'
-        foe = foes.get(snapshot.device(pool))
+        foe = foes.get(device(pool))
         return foe and f'{pool}: volume {foe} is on its device'
 
-    return [why(pool) for pool in pools]
+    return [why(pool) for pool in candidates]
 
 
-def _found(asked: labels.Asked, project: str | None, snapshot: Snapshot,
-           labelled: Labelled,
+def _found(asked: labels.Asked, project: str | None,
+           labelled: pools.Labelled, find: Find,
            placed: Iterable[tuple[str, str, str | None, labels.Asked]],
            but: str | None) -> Iterator[tuple[str, str]]:
     """Pool and id of the volumes that are asked for."""
     for label in asked.groups:
-        for volume in labelled.get(label, ()):
-            if volume.id != but:
-                yield volume.pool, volume.id
+        for pool, volume in labelled.get(label, ()):
+            if volume != but:
+                yield pool, volume
     for name in asked.ids:
-        known = snapshot.volumes.get(name)
-        if known is not None and known.project_id == project and (
-                name != but):
+        known = None if name == but else find(name)
+        if known is not None and known.project_id == project:
             yield known.pool, name
     for name, pool, its, said in placed:
         if its == project and (name in asked.ids

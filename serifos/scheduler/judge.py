@@ -23,6 +23,7 @@ from oslo_config import cfg
 
 from serifos.conf import scheduler as options
 from serifos import errors
+from serifos.facts.cluster import Volume
 from serifos.facts.workload import Workload
 from serifos.scheduler import affinity
 from serifos.scheduler import cache
@@ -38,8 +39,7 @@ from serifos.scheduler.request import CREATE
 from serifos.scheduler.request import expected
 from serifos.scheduler.request import Newcomer
 from serifos.scheduler.request import Request
-from serifos.scheduler.snapshot import Snapshot
-from serifos.scheduler.snapshot import View
+from serifos.scheduler.view import View
 
 _LOCK = threading.Lock()
 
@@ -53,7 +53,6 @@ class SchedulerSettings(NamedTuple):
     newcomer_write_pct: float
     newcomer_block_kib: float
     newcomer_iodepth: float
-    active_floor: float
     reservation_ttl: float
     newcomer_hints: bool
     metrics_dir: str | None = None
@@ -71,18 +70,6 @@ def read_settings(conf: cfg.ConfigOpts) -> SchedulerSettings:
                                for name in SchedulerSettings._fields))
 
 
-def raw_values(conf: cfg.ConfigOpts) -> tuple[Any, ...] | None:
-    """The values without checks, None where one cannot be read.
-
-    Faster than :func:`read_settings`, to find out whether any has changed.
-    """
-    group = conf.serifos
-    try:
-        return tuple([group[name] for name in SchedulerSettings._fields])
-    except (cfg.Error, ValueError, RecursionError):
-        return None
-
-
 @dataclasses.dataclass(frozen=True)
 class Placement:
     """A request, or those of a group, whose volumes are placed together.
@@ -90,12 +77,14 @@ class Placement:
     :param newcomers: the expected workload of each request's volume
     :param candidates: in the order of the host states
     :param at: seconds of the epoch
+    :param volume: that of the request, where it lives in a pool already
     """
 
     requests: Sequence[Request]
     newcomers: Sequence[Newcomer]
     candidates: Sequence[Candidate]
     at: float
+    volume: Volume | None = None
 
     @property
     def weighed(self) -> inferred.Weighed:
@@ -112,7 +101,7 @@ class Judgement:
     """
 
     predictions: Sequence[predict.Prediction | None] = ()
-    snapshot: Snapshot | None = None
+    view: View | None = None
 
 
 class Judge:
@@ -132,11 +121,9 @@ class Judge:
         self._lock = threading.Lock()
         self._cache = cache.Cache(
             settings.state_dir, settings.models_dir,
-            settings.cluster_max_age, settings.newcomer,
-            settings.active_floor)
+            settings.cluster_max_age)
         self._view: View | None = None
-        self._predictions = prediction_cache.PredictionCache(
-            settings.newcomer)
+        self._predictions = prediction_cache.PredictionCache()
         self._pending = pending.Pending(
             settings.reservation_ttl, settings.newcomer)
 
@@ -149,15 +136,21 @@ class Judge:
         """
         now = self._clock()
         with self._lock:
-            view = self._refresh(now, len(states))
-            known = view and view.snapshot.devices
+            view = self._refresh(now)
+            known = view and view.pools.pool
+            volume = self._living(requests[0]) if view else None
             placement = Placement(
-                requests,
-                [self._newcomer(request, view) for request in requests],
-                [Candidate.of(state, known) for state in states], now)
+                requests, [self._newcomer(request, view, volume)
+                           for request in requests],
+                [Candidate.of(state, known) for state in states], now, volume)
             if view is not None:
                 self._pending.infer(placement.candidates, placement.weighed)
         return placement
+
+    def _living(self, request: Request) -> Volume | None:
+        """The volume of a request that has a pool already."""
+        return self._cache.volume(request.volume_id) if (
+            request.home and request.volume_id) else None
 
     def judge(self, placement: Placement) -> Judgement:
         """The latency of each candidate with the volumes placed there."""
@@ -173,15 +166,14 @@ class Judge:
         return Judgement()
 
     def _judge(self, view: View, placement: Placement) -> Judgement:
-        volume_id = placement.requests[0].volume_id
         return Judgement(self._predictions.of(
             tuple(newcomer.workload for newcomer in placement.newcomers),
-            [view.snapshot.place(pool, model)
+            [view.place(pool, model)
              for pool, model, _ in placement.candidates],
-            self._pending, volume_id,
-            self._uncached(volume_id, view.snapshot)), view.snapshot)
+            self._pending, placement.requests[0].volume_id,
+            self._uncached(placement, view)), view)
 
-    def _uncached(self, volume_id: str | None, snapshot: Snapshot
+    def _uncached(self, placement: Placement, view: View
                   ) -> dict[str, Workload | None]:
         """Device → the workload that leaves it with this volume.
 
@@ -189,12 +181,13 @@ class Judge:
         only for this request.
         """
         found: dict[str, Workload | None] = {}
-        pending_in = self._pending.pool_of(volume_id)
-        if pending_in in snapshot.devices:
-            found[snapshot.devices[pending_in]] = None
-        volume = snapshot.volumes.get(volume_id or '')
-        if volume is not None and volume.pool in snapshot.homes:
-            found[snapshot.homes[volume.pool]] = snapshot.workload(volume)
+        pending_in = view.pools.pool.get(
+            self._pending.pool_of(placement.requests[0].volume_id) or '')
+        if pending_in is not None:
+            found[pending_in.device] = None
+        volume = placement.volume
+        if volume is not None and volume.pool in view.pools.home:
+            found[view.pools.home[volume.pool]] = view.workload(volume)
         return found
 
     def record(self, placement: Placement, candidate: Candidate) -> None:
@@ -217,9 +210,11 @@ class Judge:
         if wish is None:
             return []
         with self._lock:
-            found = [] if self._view is None else affinity.barred(
+            view = self._view
+            found = [] if view is None else affinity.barred(
                 wish, [candidate.pool for candidate in placement.candidates],
-                self._view.snapshot, self._pending.placed(),
+                view.pools, lambda volume: view.pools.volume.get(volume)
+                or self._cache.volume(volume), self._pending.placed(),
                 request.volume_id)
         return found if any(found) else []
 
@@ -232,43 +227,41 @@ class Judge:
     def has_slos(self, request: Request) -> bool:
         """Whether there is an SLO of the volume, or to any other."""
         with self._lock:
-            view = self._refresh(self._clock(), 0)
+            view = self._refresh(self._clock())
             return view is not None and bool(
-                view.snapshot.with_slo or self._pending.with_slo
+                view.has_slos or self._pending.with_slo
                 or self.slo_us(request) is not None)
 
     def slo_us(self, request: Request) -> float | None:
         """The SLO of the volume's type, µs."""
         return request.slo_us(self._refuse)
 
-    def _refresh(self, now: float, candidates: int) -> View | None:
+    def _refresh(self, now: float) -> View | None:
         before = self._view
         try:
-            self._view = self._cache.look(now, candidates)
+            self._view = self._cache.look(now)
         except errors.InputError as exc:
             self._log.warn('neutral', 'Serifos has no opinion: %s', exc)
             self._view = None
         else:
             self._predictions.renew(self._view)
-            self._pending.renew(self._view.snapshot, now)
+            self._pending.renew(self._view.pools, now)
             if self._view is not before:
-                metrics.seen(self._view.snapshot.taken_at,
+                metrics.seen(self._view.pools.observed_at,
                              self._cache.models_at)
         return self._view
 
-    def _newcomer(self, request: Request,
-                  view: View | None) -> Newcomer:
-        """The expected workload; the observed one of an active volume."""
-        snapshot = view and view.snapshot
-        volume = snapshot and snapshot.volumes.get(request.volume_id or '')
-        if volume and volume.workload is not None and (
-                request.home or snapshot.active(volume)):
+    def _newcomer(self, request: Request, view: View | None,
+                  volume: Volume | None) -> Newcomer:
+        """The expected workload; the observed one of a volume that lives."""
+        if volume is not None and volume.workload is not None:
             return Newcomer(
                 volume.workload.settled,
                 dict.fromkeys(BOUNDS, 'what it was seen doing'))
         if not self._settings.newcomer_hints:
             request = dataclasses.replace(request, hints={})
-        return expected(request, snapshot.seen if snapshot else {},
+        means = view and view.pools.type.get(request.volume_type)
+        return expected(request, means and means.active,
                         self._settings.newcomer, self._refuse)
 
     def _refuse(self, text: str) -> None:
@@ -277,8 +270,8 @@ class Judge:
     def _no_opinion(self, view: View,
                     candidates: Sequence[Candidate]) -> None:
         first = candidates[0]
-        if first.pool not in view.snapshot.devices:
-            why = f'{first.pool} is not in cluster.json, or not up there.'
+        if first.pool not in view.pools.pool:
+            why = f'{first.pool} is not in pools.json, or not up there.'
         else:
             why = view.broken.get(
                 first.model, f'there is no model {first.model} in '
@@ -288,22 +281,29 @@ class Judge:
             'model and a known load. The first: %s', len(candidates), why)
 
 
-_SHARED: list[tuple[Any, Judge]] = []
+_SHARED: list[Judge] = []
 
 
 def shared(conf: cfg.ConfigOpts) -> Judge:
-    """The Judge of this process; a new one where the options changed.
+    """The Judge of this process, made by the first request.
+
+    None of the options can change while cinder-scheduler runs.
 
     :raises InputError: where the value of an option cannot be used
     """
-    values = raw_values(conf)
     with _LOCK:
-        if not _SHARED or values is None or _SHARED[0][0] != values:
+        if not _SHARED:
             wanted = read_settings(conf)
             metrics.use(wanted.metrics_dir)
-            _SHARED[:] = [(values, Judge(
-                wanted, time.time, rate_limited_log.WARNINGS))]
-        return _SHARED[0][1]
+            _SHARED.append(Judge(wanted, time.time,
+                                 rate_limited_log.WARNINGS))
+        return _SHARED[0]
+
+
+def forget() -> None:
+    """The next request makes another Judge, of the options of then."""
+    with _LOCK:
+        _SHARED.clear()
 
 
 options.register_opts(cfg.CONF)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Volumes that were placed but are not active in ``cluster.json`` yet.
+"""Volumes that were placed but were not observed active yet.
 
 A burst of volumes must not all go to the pool that looks fastest. The
 driver records what it places. What others place is inferred from the
 capacity that Cinder says a pool has allocated beyond its volumes in
-``cluster.json``, and from volumes that are new there and idle. Every volume
+``pools.json``, and from volumes that are new there and idle. Every volume
 counts once, until it is seen active or expires. A request processes the
 changes since the last one, not all pending volumes.
 """
@@ -14,17 +14,16 @@ from __future__ import annotations
 import collections
 from collections.abc import Iterable
 from collections.abc import Iterator
-from collections.abc import Mapping
 import dataclasses
 import heapq
 import itertools
 from typing import NamedTuple
 
+from serifos.facts import pools
 from serifos.facts.workload import Workload
 from serifos.scheduler import affinity
 from serifos.scheduler import inferred
 from serifos.scheduler.request import Candidate
-from serifos.scheduler.snapshot import Snapshot
 
 MOST_IN_POOL = 8
 """Workloads of a pool that are kept apart; the others count as their mean.
@@ -167,7 +166,7 @@ class Pending:
         self._number = itertools.count(1)
         self._ends: list[tuple[float, int, Key]] = []
         self._most_ends = _SPARE
-        self._snapshot: Snapshot | None = None
+        self._known: pools.Pools | None = None
         # Pool → GiB of recorded volumes that the file does not have there:
         # of new ones, and of those that move, whose copies it may have.
         self._new_gib: collections.Counter[str] = collections.Counter()
@@ -182,26 +181,30 @@ class Pending:
         """Remembers a weighed request, whose pool is not reported."""
         self._inferred.remember(request)
 
-    def renew(self, snapshot: Snapshot, now: float) -> None:
-        """Drops volumes that expired or that a new cluster.json shows."""
+    def renew(self, known: pools.Pools, now: float) -> None:
+        """Drops volumes that expired or that a new pools.json shows."""
         self._expire(now)
-        if snapshot is self._snapshot:
+        if known is self._known:
             return
-        before, self._snapshot = self._snapshot, snapshot
+        before, self._known = self._known, known
         for volume_id, one in list(self._recorded.items()):
-            volume = snapshot.volumes.get(volume_id)
-            if volume is None:
-                if (before and volume_id in before.volumes
-                        or snapshot.taken_at > one.at + _KNOWN_S):
+            listed = known.volume.get(volume_id)
+            if listed is None:
+                # Deleted; or neither new any more nor moving.
+                if before and volume_id in before.volume or (
+                        known.observed_at or 0.0) > one.at + _KNOWN_S:
                     self._forget(volume_id)
-            elif volume.pool != one.home:
-                if snapshot.active(volume):
+            elif listed.pool != one.home:
+                if listed.active:
                     self._forget(volume_id)
-                elif volume.pool != one.pool:
+                elif listed.pool != one.pool:
                     self._keep(volume_id, dataclasses.replace(
-                        one, pool=volume.pool))
-        if before is not None:
-            self._arrive(snapshot, before.volumes, now)
+                        one, pool=listed.pool))
+        for listed in known.volumes:
+            if listed.created_at is not None and not (
+                    listed.id in self._recorded
+                    or before and listed.id in before.volume):
+                self._arrive(listed, now)
         self._new_gib.clear()
         self._moving_gib.clear()
         for volume_id, one in self._recorded.items():
@@ -213,17 +216,17 @@ class Pending:
     def infer(self, candidates: Iterable[Candidate],
               request: inferred.Weighed) -> None:
         """Infers volumes from the allocated capacity of the candidates."""
-        snapshot = self._snapshot
         new, moving = self._new_gib, self._moving_gib
         for pool, _, allocated in candidates:
-            if allocated is None or pool not in snapshot.devices:
+            its = self._known.pool.get(pool)
+            if allocated is None or its is None:
                 continue
-            beyond = allocated - snapshot.gib[pool] - new.get(pool, 0) - max(
-                moving.get(pool, 0), snapshot.copies_gib.get(pool, 0))
+            beyond = allocated - its.gib - new.get(pool, 0) - max(
+                moving.get(pool, 0), its.copies_gib)
             if self._inferred.explains(pool, beyond):
                 continue
             gone, found = self._inferred.explain(
-                pool, max(0.0, beyond), snapshot.mean_gib, request)
+                pool, max(0.0, beyond), self._known.mean_gib, request)
             for entry in gone:
                 self._silence(entry)
             for entry in found:
@@ -289,8 +292,8 @@ class Pending:
 
     def _book(self, volume_id: str, one: PendingVolume, sign: int) -> None:
         """Adds or subtracts its size, unless the file counts it there."""
-        volume = self._snapshot and self._snapshot.volumes.get(volume_id)
-        if volume is None or volume.pool != one.pool:
+        listed = self._known and self._known.volume.get(volume_id)
+        if listed is None or listed.pool != one.pool:
             booked = self._moving_gib if one.home else self._new_gib
             booked[one.pool] += sign * one.size_gib
 
@@ -313,8 +316,9 @@ class Pending:
         self._revise(pool)
 
     def _revise(self, pool: str) -> None:
-        if self._snapshot is not None and pool in self._snapshot.devices:
-            self.revisions[self._snapshot.devices[pool]] = next(self._number)
+        its = self._known and self._known.pool.get(pool)
+        if its:
+            self.revisions[its.device] = next(self._number)
 
     def _silence(self, entry: inferred.Unrecorded) -> None:
         """Keeps an entry for its capacity, but adds no load for it."""
@@ -346,18 +350,15 @@ class Pending:
                 self._forget(what)
         self._inferred.expire(now)
 
-    def _arrive(self, snapshot: Snapshot, before: Mapping[str, object],
-                now: float) -> None:
-        """Takes in the volumes that the last file did not have."""
-        for volume in snapshot.volumes.values():
-            if volume.id in before or volume.id in self._recorded:
-                continue
-            entry = self._inferred.take(volume.pool, volume.size_gib)
-            if entry is not None:
-                self._silence(entry)
-            if not snapshot.active(volume):
-                workload = entry.workload if entry else snapshot.seen.get(
-                    volume.volume_type or '', self._default)
-                self._keep(volume.id, PendingVolume(
-                    volume.pool, workload, volume.size_gib, entry.at if entry
-                    else now, max_latency_us=volume.max_latency_us))
+    def _arrive(self, listed: pools.ListedVolume, now: float) -> None:
+        """Takes in a new volume that was not recorded here."""
+        entry = self._inferred.take(listed.pool, listed.size_gib)
+        if entry is not None:
+            self._silence(entry)
+        at = entry.at if entry else listed.created_at
+        if not listed.active and at >= now - self._ttl_s:
+            means = self._known.type.get(listed.volume_type)
+            self._keep(listed.id, PendingVolume(
+                listed.pool, entry.workload if entry else (
+                    means and means.active) or self._default,
+                listed.size_gib, at, max_latency_us=listed.max_latency_us))

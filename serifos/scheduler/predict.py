@@ -22,6 +22,7 @@ from typing import NamedTuple
 from serifos.facts.workload import Load
 from serifos.facts.workload import Workload
 from serifos.model.model import Model
+from serifos.model.pool_sums import seen_us
 
 _LEAST_US = 1e-9
 
@@ -88,35 +89,22 @@ def prediction(model: Model, load: Load, everyone: Load,
     figure, own, *others = (correction * us for us in seen_us(
         model, load, everyone,
         (newcomer, *(slo.own for slo in slos))))
-    if not math.isfinite(figure):
-        return None
-    strain, strained = max(strains(others, slos),
-                           key=operator.itemgetter(0), default=(0.0, None))
-    return Prediction(figure, figure * model.quality.get('mre', 0.0), own,
-                      strain, strained)
+    return prediction_of(figure, model, own, others, slos) if (
+        math.isfinite(figure)) else None
 
 
-def strains(seen: Iterable[float], slos: Iterable[Slo]
-            ) -> list[tuple[float, Slo]]:
-    """Each SLO, and what its volume sees as a part of it."""
-    return [(us / max(slo.latency_us, _LEAST_US), slo)
-            for us, slo in zip(seen, slos)]
+def prediction_of(latency_us: float, model: Model, own_us: float,
+                  seen: Iterable[float], slos: Iterable[Slo]) -> Prediction:
+    """A Prediction of these latencies, µs.
 
-
-def seen_us(model: Model, load: Load, everyone: Load,
-            several: Iterable[Load]) -> list[float]:
-    """The latencies of all tenants of the cloud, and of several, µs.
-
-    An idle one may come to do what the others do. NaN where the model fails,
-    as one beyond its range may; 0 in an idle pool.
+    :param seen: by the volumes of ``slos``
     """
-    asked = [everyone, *(own if own.count else everyone for own in several)]
-    if not load.count:
-        return [0.0] * len(asked)
-    try:
-        return model.seen(load, asked)
-    except (ArithmeticError, ValueError):
-        return [math.nan] * len(asked)
+    strain, strained = max(
+        ((us / max(slo.latency_us, _LEAST_US), slo)
+         for us, slo in zip(seen, slos)),
+        key=operator.itemgetter(0), default=(0.0, None))
+    return Prediction(latency_us, latency_us * model.quality.get('mre', 0.0),
+                      own_us, strain, strained)
 
 
 def with_added(model: Model, own: Own, load: Load,

@@ -105,7 +105,7 @@ class Candidate(NamedTuple):
     def of(cls, state: Any, known: Container[str] | None) -> Candidate:
         """From a host state.
 
-        :param known: the pools of cluster.json, if any; one that a cluster
+        :param known: the pools of pools.json, if any; one that a cluster
             of cinder-volumes serves is there by the cluster's name or the
             host's
         """
@@ -168,15 +168,14 @@ class Newcomer:
         return f'{told}, at most {self.workload.iops:g} IOPS by QoS'
 
 
-def expected(request: Request, seen: Mapping[str, Workload],
+def expected(request: Request, met: Workload | None,
              default: Workload, refuse: Refuse) -> Newcomer:
     """The workload expected of the volume of a request.
 
-    :param seen: volume type → the mean of its active volumes
+    :param met: the mean of the active volumes of its type
     :param refuse: called with a sentence on each value that is ignored
     """
     figures, sources = {}, {}
-    met = seen.get(request.volume_type or '')
     for name, ends in BOUNDS.items():
         figures[name], sources[name] = next(_figures(
             request, name, ends, met, default, refuse))

@@ -37,6 +37,9 @@ from serifos.plan import state
 from serifos.report import cluster_text
 from serifos.report import model_text as judged
 from serifos.report import plan_text
+from serifos.scheduler import pending
+from serifos.scheduler import prediction_cache
+from serifos.scheduler import view
 from tests.fakes.settings import Limits
 from tests.fuzz import arguments
 from tests.fuzz import audits
@@ -44,6 +47,8 @@ from tests.fuzz import clouds
 from tests.fuzz import edges
 from tests.fuzz import files
 from tests.fuzz import programs
+
+_NEWCOMER = Workload(30, 16)
 
 Target = Callable[[bytes], None]
 
@@ -142,6 +147,19 @@ def _cluster(data: bytes) -> None:
         json.dumps(plan.to_json(), allow_nan=False).encode()
 
 
+def _pools(data: bytes) -> None:
+    pools = documents.read_pools(files.file_of(data))
+    json.dumps(pools.to_json(), allow_nan=False).encode()
+    model = _some_model()
+    seen = view.View(pools, {each.model: model for each in pools.devices})
+    known = pending.Pending(3600.0, _NEWCOMER)
+    known.renew(pools, 0.0)
+    kept = prediction_cache.PredictionCache()
+    kept.renew(seen)
+    kept.of((_NEWCOMER,), [seen.place(pool.name, pool.model)
+                           for pool in pools.pools], known, None, {})
+
+
 def _plan(data: bytes) -> None:
     plan = documents.read_plan(files.file_of(data))
     json.dumps(plan.to_json(), allow_nan=False).encode()
@@ -164,6 +182,7 @@ TARGETS: dict[str, Target] = {
     'relation': _relation,
     'dataset': _dataset,
     'cluster': _cluster,
+    'pools': _pools,
     'plan': _plan,
     'tune': _tune,
     'screening': edges.screening,

@@ -18,7 +18,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from collections.abc import Iterator
 import contextlib
-import dataclasses
 import itertools
 import logging
 import pathlib
@@ -42,8 +41,10 @@ from cinder.scheduler import weights  # noqa: E402
 from cinder.scheduler.weights import capacity  # noqa: E402
 
 from serifos.facts import cluster  # noqa: E402
+from serifos.facts import workload  # noqa: E402
 from serifos.facts.workload import Workload  # noqa: E402
 from serifos.files import documents  # noqa: E402
+from serifos.model import pool_sums  # noqa: E402
 from serifos.scheduler import driver  # noqa: E402
 from serifos.scheduler import judge  # noqa: E402
 from serifos.scheduler import metrics  # noqa: E402
@@ -88,6 +89,7 @@ class Cloud:
                  model: str, pools: int, volumes: int = VOLUMES) -> None:
         self.path = directory / f'{model}-{pools}-{volumes}'
         self.path.mkdir(exist_ok=True)
+        self.models, _ = documents.latency_models(models, [model])
         self.states = [state(i, model) for i in range(pools)]
         self.cluster = cluster.Cluster(
             tuple(cluster.Pool(each.host, model) for each in self.states),
@@ -95,14 +97,15 @@ class Cloud:
                   for i, each in enumerate(self.states)
                   for k in range(volumes)))
         self.write()
+        judge.forget()
         cfg.CONF.set_override('state_dir', str(self.path), group='serifos')
         cfg.CONF.set_override('models_dir', str(models), group='serifos')
-        while not self.ask({}).predictions:
-            pass
         self.number = 0
 
     def write(self) -> None:
-        documents.write_cluster(self.path / 'cluster.json', self.cluster)
+        """What serifos-balancer observes."""
+        documents.write_pools(self.path / 'pools.json', pool_sums.of(
+            self.cluster, self.models, workload.ACTIVE_FLOOR, {}))
 
     def ask(self, hints: dict[str, str]) -> judge.Judgement:
         serifos = judge.shared(cfg.CONF)
@@ -245,29 +248,29 @@ def told(directory: pathlib.Path | None, every_s: float) -> Iterator[None]:
 
 def new_file(directory: pathlib.Path, models: pathlib.Path,
              quick: bool) -> Iterator[str]:
-    yield ('A new cluster.json, and requests one after the other until it '
-           'is read:')
-    yield ('kind            pools  volumes  requests  median ms  most ms  '
+    yield ('A new pools.json: the request that reads it, and those that '
+           'predict all pools again:')
+    yield ('kind            pools     KiB  reading ms  requests  median ms  '
            'CapacityWeigher ms')
     for kind in LARGE:
         for pools in SIZES[:3] if quick else SIZES:
             cloud = Cloud(directory, models, kind, pools)
-            before = cloud.ask({}).snapshot
-            cloud.cluster = dataclasses.replace(cloud.cluster)
+            size = (cloud.path / 'pools.json').stat().st_size
+            cloud.ask({})
             cloud.write()
             stock = statistics.median(taken_us(
                 lambda properties: HANDLER.get_weighed_objects(
                     [capacity.CapacityWeigher], cloud.states, properties),
                 {})[0] for _ in range(5))
-            times = []
-            while True:
-                us, found = taken_us(cloud.ask, {})
-                times.append(us)
-                if found.snapshot is not before:
-                    break
-            yield (f'{kind:14}  {pools:5}  {pools * VOLUMES:7}  '
-                   f'{len(times):8}  {statistics.median(times) / 1e3:9.1f}  '
-                   f'{max(times) / 1e3:7.1f}  {stock / 1e3:18.1f}')
+            times, before = [], None
+            while (found := taken_us(cloud.ask, {}))[1] != before:
+                times.append(found[0])
+                before = found[1]
+            first, *rest = times
+            yield (f'{kind:14}  {pools:5}  {size / 1024:6.0f}  '
+                   f'{first / 1e3:10.1f}  {len(rest):8}  '
+                   f'{statistics.median(rest or [0]) / 1e3:9.1f}  '
+                   f'{stock / 1e3:18.1f}')
 
 
 def main() -> None:

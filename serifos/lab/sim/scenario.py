@@ -24,6 +24,7 @@ from serifos.facts.cluster import Cluster
 from serifos.facts.cluster import Volume
 from serifos.facts.dataset import Sample
 from serifos.facts.hot_by import LATENCY
+from serifos.facts import pools
 from serifos.facts import workload
 from serifos.lab.sim.cloud import SimulatedCloud
 from serifos.lab.sim import device
@@ -33,6 +34,7 @@ from serifos.lab.sim import paper
 from serifos.lab.sim.tails import Tails
 from serifos.model.model import Model
 from serifos.model import pool_models
+from serifos.model import pool_sums
 from serifos.plan import bfd
 from serifos.plan import capacity
 from serifos.plan.limits import Limits
@@ -41,11 +43,7 @@ from serifos.plan.predictions import Predictions
 from serifos.plan.problem import Floats
 from serifos.plan.problem import Ints
 from serifos.plan import relieve
-from serifos.scheduler import cluster_reader
-from serifos.scheduler.snapshot import indexed
-from serifos.scheduler.snapshot import predicted
-from serifos.scheduler.snapshot import Snapshot
-from serifos.scheduler.snapshot import View
+from serifos.scheduler import predict
 
 CAPACITY = 'capacity'
 """The baseline: nothing is moved."""
@@ -234,22 +232,19 @@ def place(volume: Volume, cluster: Cluster,
     Of those that have room; what it will do is known, as by extra specs of
     its type. None where no pool fits.
     """
-    snapshot = _done(indexed(
-        cluster.pools, cluster.volumes, workload.ACTIVE_FLOOR, 0.0))
-    view = _done(predicted(
-        snapshot, models, {}, volume.workload))
-    found = {place.device: prediction.latency_us
-             for place, prediction in view.usual.items() if prediction}
+    known = pool_sums.of(cluster, models, workload.ACTIVE_FLOOR, {})
+    found: dict[str, float] = {}
+    for each in known.devices:
+        model = models.get(each.model or '')
+        if model is not None:
+            its = model.load([volume.workload])
+            prediction = predict.prediction(
+                model, pools.load(each.load) + its,
+                pools.load(known.everyone) + its, its, (),
+                known.correction[each.name, each.model])
+            if prediction is not None:
+                found[each.name] = prediction.latency_us
     return min((pool.name for pool in capacity.fitting(volume, cluster)
                 if pool.device_key in found),
                key=lambda name: found[cluster.pool(name).device_key],
                default=None)
-
-
-def _done(steps: cluster_reader.Steps) -> Snapshot | View:
-    """What work in steps comes to in the end."""
-    while True:
-        try:
-            next(steps)
-        except StopIteration as done:
-            return done.value

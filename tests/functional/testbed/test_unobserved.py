@@ -19,7 +19,7 @@ class UnobservedTest(case.TestbedTest):
                 self.volume(name)
             said = self.testbed.scheduler_log()[before:]
             self.assertEqual(1, said.count('Serifos has no opinion'), config)
-            self.assertIn('cluster.json', said)
+            self.assertIn('pools.json', said)
 
         # What is missing is told, and once it is there, that all is well.
         its.configure()

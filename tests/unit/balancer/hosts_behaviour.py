@@ -102,7 +102,7 @@ class Behaviour:
 
     def test_no_file_of_a_plan_is_written(self):
         self.round_on('one')
-        self.assertEqual({'cluster.json'}, {
+        self.assertEqual({'cluster.json', 'pools.json'}, {
             path.name for path in (self.dir / 'one').iterdir()})
 
     def test_a_row_that_is_broken_is_one_sentence(self):

@@ -5,6 +5,8 @@ import ddt
 
 from serifos import errors
 from serifos.facts.inventory import Type
+from serifos.facts import pools
+from serifos.facts import times
 from serifos.files import documents
 from tests.unit.balancer import cloud
 from tests.unit.balancer.cloud import A
@@ -80,6 +82,21 @@ class RoundTest(cloud.Case):
         self.assertEqual({A, B, C}, {pool.name for pool in seen.pools})
         self.assertEqual(64, seen.volume('u').workload.block_kib)
         self.assertFalse(seen.volume('w').workload.is_active())
+        sums = documents.read_pools(self.settings.pools_file)
+        self.assertEqual({A, B, C}, set(sums.pool))
+        self.assertEqual(sums.observed_at, times.parse(seen.observed_at))
+        active = sum(volume.workload.is_active() for volume in seen.volumes)
+        self.assertEqual(active, pools.load(sums.everyone).count)
+        self.assertTrue(all(each.latency_us for each in sums.devices))
+
+    def test_a_new_volume_is_named_to_the_scheduler(self):
+        self.set(auto=False)
+        self.cinder = self.cloud([record('u'), record(
+            'w', B, created_at=self.now - 600)])
+        self.balancer.round()
+        listed, = documents.read_pools(self.settings.pools_file).volumes
+        self.assertEqual(('w', B, False), (
+            listed.id, listed.pool, listed.active))
 
     def test_it_stays_fresh_while_volumes_migrate(self):
         self.set(interval_s=30.0)

@@ -9,6 +9,7 @@ import ddt
 from serifos import errors
 from serifos.facts.cluster import Cluster
 from serifos.facts.cluster import Pool
+from serifos.facts.cluster import Volume
 from serifos.facts.dataset import Dataset
 from serifos.facts.dataset import Sample
 from serifos.facts.workload import Workload
@@ -249,6 +250,19 @@ class WriteTest(StoreCase):
         self.assertEqual(cluster, documents.read_cluster(path))
         self.assertEqual(0o640, stat.S_IMODE(path.stat().st_mode))
         self.assertEqual(['c.json'], os.listdir(self.dir))
+
+    def test_a_volume_is_found_without_reading_the_others(self):
+        path = self.dir / 'c.json'
+        odd = [Volume(f'v{i}', 'a', 1, name='"id": "v1" {', same_pool=(
+            '"id": "v2"',), workload=Workload(30, 16)) for i in range(3)]
+        documents.write_cluster(path, Cluster((Pool('a'),), tuple(odd)))
+        self.assertEqual(odd, [
+            documents.find_volume(path, each.id) for each in odd])
+        for text in None, '', '{"id": "v1"}', '"id": "v1"', '{"id": "v1", [':
+            if text is not None:
+                path.write_text(text)
+            self.assertIsNone(documents.find_volume(
+                path, 'v1' if text is not None else 'v9'))
 
     def test_a_document_that_cannot_be_written_leaves_the_old_one(self):
         path = self.dir / 'm.json'

@@ -16,7 +16,6 @@ from serifos.files import documents
 from serifos.lab.relative.relation import Relation
 from serifos.lab.relative.relation import RELATION_SCHEMA
 from serifos.lab.screening import journal as screening
-from serifos.scheduler import cluster_reader
 from serifos.telemetry import ring
 from tests.fuzz import files
 from tests.unit import case
@@ -29,7 +28,8 @@ VALUES = strategies.none() | strategies.booleans() | strategies.integers(
                                            {'before': 1, 'x': {'y': []}}))
 
 DATA = {'range', 'latency_us', 'mre_by_count', 'tenant_mre_by_count',
-        'mre_by_kind', 'adj_r2', 'levels', 'held', 'varied', 'volumes'}
+        'mre_by_kind', 'adj_r2', 'levels', 'held', 'varied', 'volumes',
+        'same_pool', 'different_pool'}
 """Objects whose keys are data, such as pools, and no names of the format."""
 
 TERMS = {'parameters', 'tree', 'response'}
@@ -74,25 +74,16 @@ def relation(path):
         path, 'relation', RELATION_SCHEMA, Relation.from_json)
 
 
-def observation(path):
-    """A cluster as cinder-scheduler reads it."""
-    steps = cluster_reader.read(path)
-    try:
-        while True:
-            next(steps)
-    except StopIteration as exc:
-        return exc.value
-
-
 def entries(path):
     return [Entry.from_json(json.loads(line))
             for line in path.read_text().splitlines()[1:]]
 
 
 READERS = {
-    'cluster': (documents.read_cluster, observation),
+    'cluster': (documents.read_cluster,),
     'dataset': (documents.read_dataset,), 'journal': (entries,),
     'model': (documents.read_model,), 'plan': (documents.read_plan,),
+    'pools': (documents.read_pools,),
     'relation': (relation,),
     'ring': (lambda path: ring.Ring(path.parent, 600).read(),),
     'screening': (screening.read,)}

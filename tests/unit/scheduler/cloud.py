@@ -34,6 +34,8 @@ except ImportError:  # Cinder 29
     from cinder.db import api
     from cinder.db import models
 
+from serifos.scheduler import judge
+
 objects.register_all()
 # These want the objects registered when they are imported.
 importutils.import_module('cinder.scheduler.filter_scheduler')
@@ -72,6 +74,7 @@ class Cloud(fixtures.Fixture):
         models.BASE.metadata.create_all(engine)
         self.addCleanup(models.BASE.metadata.drop_all, engine)
         self.restart()
+        self.addCleanup(judge.forget)
         self.type('__DEFAULT__')
 
     @property
@@ -80,6 +83,7 @@ class Cloud(fixtures.Fixture):
 
     def restart(self) -> None:
         """cinder-scheduler starts again, with the options of now."""
+        judge.forget()
         self.manager = manager.SchedulerManager()
 
     def pool(self, name: str, allocated_gib: float = 0, free_gib: float = 900,

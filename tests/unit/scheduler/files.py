@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""cluster.json and models whose predictions can be worked out by hand."""
+"""pools.json and models whose predictions can be worked out by hand."""
 
 from __future__ import annotations
 
-from collections.abc import Generator
 from collections.abc import Iterable
 import dataclasses
-import datetime
 import os
 import pathlib
 import time
@@ -17,13 +15,13 @@ import fixtures
 from serifos.facts.cluster import Cluster
 from serifos.facts.cluster import Pool
 from serifos.facts.cluster import Volume
+from serifos.facts.pools import Pools
+from serifos.facts import times
 from serifos.facts.workload import Workload
 from serifos.files import documents
 from serifos.model.model import Model
-from serifos.scheduler.snapshot import indexed
-from serifos.scheduler.snapshot import predicted
-from serifos.scheduler.snapshot import Snapshot
-from serifos.scheduler.snapshot import View
+from serifos.model import pool_sums
+from serifos.scheduler.view import View
 
 USUAL = Workload(30, 16, 8)
 
@@ -53,27 +51,25 @@ def volume(name: str, pool: str, block_kib: float | None = 16,
             30, block_kib, 8), **facts)
 
 
-def finish(steps: Generator[int, None, Any]) -> Any:
-    """What work in steps comes to in the end."""
-    while True:
-        try:
-            next(steps)
-        except StopIteration as done:
-            return done.value
+def pools(names: Iterable[str | Pool], volumes: Iterable[Volume] = (),
+          at: float = 0.0, created_at: float | None = None,
+          **models: Model) -> Pools:
+    """What is known of a cluster; all volumes are new, or none.
+
+    :param created_at: of all volumes, by default when they are observed
+    """
+    volumes = tuple(volumes)
+    return pool_sums.of(
+        Cluster(tuple(name if isinstance(name, Pool) else Pool(name)
+                      for name in names), volumes, times.text(at)),
+        models, 0.05, dict.fromkeys((each.id for each in volumes),
+                                    at if created_at is None else created_at))
 
 
-def snapshot(pools: Iterable[str | Pool],
-             volumes: Iterable[Volume] = (),
-             at: float = 0.0) -> Snapshot:
-    return finish(indexed(
-        [p if isinstance(p, Pool) else Pool(p) for p in pools],
-        volumes, 0.05, at))
-
-
-def view(pools: Iterable[str | Pool], volumes: Iterable[Volume] = (),
-         usual: Workload = USUAL, **models: Model) -> View:
-    """What is known of a cluster, models by the stems of their files."""
-    return finish(predicted(snapshot(pools, volumes), models, {}, usual))
+def view(names: Iterable[str | Pool], volumes: Iterable[Volume] = (),
+         **models: Model) -> View:
+    """The same with the models, by the stems of their files."""
+    return View(pools(names, volumes, **models), models)
 
 
 class Files(fixtures.Fixture):
@@ -83,24 +79,29 @@ class Files(fixtures.Fixture):
         self.dir = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
         self.models_dir = self.dir / 'models'
         self.models_dir.mkdir()
-        self.cluster_path = self.dir / 'cluster.json'
+        self.pools_path = self.dir / 'pools.json'
 
     def models(self, *models: Model) -> None:
         for each in models:
             documents.write_model(self.models_dir / f'{each.name}.json', each)
 
-    def cluster(self, pools: list[str | Pool],
-                volumes: list[Volume] | tuple[Volume, ...] = (),
-                age_s: float = 0, now: float | None = None) -> None:
-        """Writes cluster.json, observed ``age_s`` before ``now``."""
-        at = datetime.datetime.fromtimestamp(
-            (time.time() if now is None else now) - age_s, datetime.UTC)
-        documents.write_cluster(self.cluster_path, Cluster(
-            tuple(p if isinstance(p, Pool) else Pool(p)
-                  for p in pools), tuple(volumes), at.isoformat()))
+    def cluster(self, names: Iterable[str | Pool],
+                volumes: Iterable[Volume] = (),
+                age_s: float = 0, now: float | None = None,
+                created_at: float | None = None) -> None:
+        """Writes both files, observed ``age_s`` before ``now``."""
+        at = (time.time() if now is None else now) - age_s
+        cluster = Cluster(
+            tuple(name if isinstance(name, Pool) else Pool(name)
+                  for name in names), tuple(volumes), times.text(at))
+        models, _ = documents.latency_models(
+            self.models_dir, documents.model_stems(self.models_dir))
+        documents.write_cluster(self.dir / 'cluster.json', cluster)
+        documents.write_pools(self.pools_path, pools(
+            cluster.pools, cluster.volumes, at, created_at, **models))
 
-    def break_cluster(self, text: str = '{') -> None:
-        """Replaces cluster.json by something else, atomically."""
+    def break_pools(self, text: str = '{') -> None:
+        """Replaces pools.json by something else, atomically."""
         other = self.dir / 'other'
         other.write_text(text)
-        os.replace(other, self.cluster_path)
+        os.replace(other, self.pools_path)

@@ -8,8 +8,7 @@ import ddt
 import testtools
 
 from serifos import errors
-from serifos.facts.cluster import Pool
-from serifos.facts.workload import Workload
+from serifos.files import atomic
 from serifos.scheduler import cache
 from tests.unit.scheduler import files
 
@@ -27,8 +26,8 @@ class CacheTest(testtools.TestCase):
         self.cache = self.make()
 
     def make(self):
-        return cache.Cache(str(self.files.dir), str(self.files.models_dir),
-                           600, files.USUAL)
+        return cache.Cache(
+            str(self.files.dir), str(self.files.models_dir), 600)
 
     def trouble(self, now=NOW):
         return str(self.assertRaises(
@@ -38,42 +37,63 @@ class CacheTest(testtools.TestCase):
         before = self.cache.look(NOW)
         self.assertIs(before, self.cache.look(NOW + 1))
 
-    def test_a_new_cluster_is_read(self):
+    def test_a_new_file_is_read_at_once(self):
         self.cache.look(NOW)
         self.files.cluster(['a', 'b'], now=NOW)
         self.assertEqual({'a', 'b'},
-                         set(self.cache.look(NOW).snapshot.devices))
+                         set(self.cache.look(NOW).pools.pool))
 
-    def test_a_new_model_is_read_and_the_cluster_is_not(self):
+    def test_a_new_model_is_read_and_the_pools_are_not(self):
         before = self.cache.look(NOW)
         self.files.models(files.model('hdd'))
         after = self.cache.look(NOW)
         self.assertEqual({'ssd', 'hdd'}, set(after.models))
-        self.assertIs(before.snapshot, after.snapshot)
+        self.assertIs(before.pools, after.pools)
 
     def test_a_corrected_file_is_an_opinion_again(self):
-        self.files.break_cluster()
+        self.files.break_pools()
         self.assertIn('is not JSON', self.trouble())
         self.files.cluster(['a'], now=NOW)
-        self.assertEqual({'a'}, set(self.cache.look(NOW).snapshot.devices))
+        self.assertEqual({'a'}, set(self.cache.look(NOW).pools.pool))
 
-    @ddt.data('{', '[]', '{"schema": "serifos-cluster/9"}', '\x00',
-              '{"schema": "serifos-cluster/1", "pools": [], "volumes": [],'
-              ' "observed_at": "yesterday"}',
-              '{"schema": "serifos-cluster/1", "volumes": [], "pools":'
-              ' [{"name": "a"}, {"name": "a"}]}')
-    def test_what_is_no_cluster_is_refused_in_a_sentence(self, text):
+    def test_a_file_that_is_replaced_by_a_huge_one_is_read_again(self):
+        """One request says what is wrong, the next one has an opinion."""
         self.cache.look(NOW)
-        self.files.break_cluster(text)
-        self.assertIn('cluster', self.trouble())
+        self.files.break_pools()
+        os.truncate(self.files.pools_path, atomic.MOST_BYTES + 1)
+        self.assertIn('larger than', self.trouble())
+        self.files.cluster(['a'], now=NOW)
+        self.assertEqual({'a'}, set(self.cache.look(NOW).pools.pool))
+
+    @ddt.data(('{', 'is not JSON'), ('[]', 'does not say its schema'),
+              ('{"schema": "serifos-pools/9"}', 'serifos-pools/9'),
+              ('{"schema": "serifos-pools/1"}', 'active_floor'),
+              ('\x00', 'is not JSON'))
+    @ddt.unpack
+    def test_a_broken_file_is_refused_in_a_sentence(self, text, why):
+        self.cache.look(NOW)
+        self.files.break_pools(text)
+        self.assertIn(why, self.trouble())
+
+    @ddt.data(('observed_at', 'yesterday', 'ISO 8601'),
+              ('features', ['count'], 'another version of serifos'),
+              ('everyone', [float('nan')] * 22, 'not a finite number'),
+              ('pools', [{'device': 'a'}], 'pools[0]'),
+              ('devices', [{'name': 'a', 'load': ['9']}], 'not 22 numbers'),
+              ('volumes', {}, 'volumes must be array'))
+    @ddt.unpack
+    def test_a_member_that_cannot_be_is_named(self, name, value, why):
+        doc = json.loads(self.files.pools_path.read_text())
+        self.files.break_pools(json.dumps({**doc, name: value}))
+        self.assertIn(why, self.trouble())
 
     def test_what_overwhelms_the_parser_is_refused(self):
-        self.files.break_cluster('{"pools": ' + '[' * 99999)
+        self.files.break_pools('{"pools": ' + '[' * 99999)
         self.assertIn('nested too deeply', self.trouble())
 
     def test_a_missing_file_is_said(self):
-        self.files.cluster_path.unlink()
-        self.assertIn('There is no cluster', self.trouble())
+        self.files.pools_path.unlink()
+        self.assertIn('start serifos-balancer run', self.trouble())
 
     @ddt.data((600, True), (601, False), (-600, True), (-601, False))
     @ddt.unpack
@@ -84,9 +104,9 @@ class CacheTest(testtools.TestCase):
             self.assertIn('was observed', self.trouble(NOW + later))
 
     def test_without_observed_at_the_age_is_the_file_s(self):
-        self.files.break_cluster(
-            '{"schema": "serifos-cluster/1", "pools": [], "volumes": []}')
-        os.utime(self.files.cluster_path, (NOW, NOW))
+        doc = json.loads(self.files.pools_path.read_text())
+        self.files.break_pools(json.dumps({**doc, 'observed_at': None}))
+        os.utime(self.files.pools_path, (NOW, NOW))
         self.cache.look(NOW + 10)
         self.assertIn('611 s ago', self.trouble(NOW + 611))
 
@@ -112,31 +132,12 @@ class CacheTest(testtools.TestCase):
         self.files.models_dir.rename(self.files.dir / 'elsewhere')
         self.assertEqual({}, self.cache.look(NOW).models)
 
-
-class SnapshotTest(testtools.TestCase):
-
-    def test_pools_that_share_a_device_add(self):
-        view = files.view(
-            [Pool('a', 'ssd', device='sdb'),
-             Pool('b', 'ssd', device='sdb')],
-            [files.volume('1', 'a', 16), files.volume('2', 'b', 32)],
-            ssd=files.model('ssd'))
-        (place, load), = view.loads.items()
-        self.assertEqual(view.snapshot.devices['a'], place.device)
-        self.assertEqual((2, 48), (load.count, load.sum_block_kib))
-
-    def test_a_pool_that_is_not_up_is_unknown(self):
-        found = files.snapshot([Pool('a', state='without telemetry')], [])
-        self.assertEqual({}, found.devices)
-
-    def test_seen_is_the_mean_of_the_active_ones_of_a_type(self):
-        active = files.volume('1', 'a', 16, volume_type='gold')
-        other = dataclasses.replace(
-            files.volume('2', 'a', volume_type='gold'),
-            workload=Workload(50, 64, 8, iops=2000, latency_us=1000))
-        idle = dataclasses.replace(
-            active, id='3', workload=Workload(90, 4, 0.01))
-        unseen = files.volume('4', 'a', None, volume_type='gold')
-        found = files.snapshot([Pool('a')], [active, other, idle, unseen])
-        self.assertEqual(
-            {'gold': Workload(34, 25.6, 5)}, found.seen)
+    def test_a_volume_that_lives_is_found_in_cluster_json(self):
+        lives = files.volume('1', 'a', 64, volume_type='gold')
+        self.files.cluster(['a'], [files.volume('0', 'a'), lives], now=NOW)
+        self.cache.look(NOW)
+        self.assertEqual(lives, self.cache.volume('1'))
+        self.assertIsNone(self.cache.volume('2'))
+        self.files.cluster(['a'], now=NOW)
+        self.cache.look(NOW)
+        self.assertIsNone(self.cache.volume('1'))

@@ -11,7 +11,6 @@ import testtools
 
 from serifos.facts.cluster import Pool
 from serifos.model import kinds
-from serifos.scheduler import cache
 from serifos.scheduler import judge
 from serifos.scheduler.judge import SchedulerSettings
 from serifos.scheduler import pending
@@ -75,17 +74,23 @@ class Case(testtools.TestCase):
             backend_id=name, host=name, allocated_capacity_gb=10,
             capabilities={'serifos_model': 'ssd'}) for name in self.names]
         self.serifos = self.make()
-        self.judge()
-        self.predictor.asked = 0
+        self.settle()
 
     def make(self, **options):
         values = {'cluster_max_age': 1800, 'newcomer_write_pct': 30,
                   'newcomer_block_kib': 16, 'newcomer_iodepth': 8,
-                  'active_floor': 0.05, 'reservation_ttl': 3600,
+                  'reservation_ttl': 3600,
                   'newcomer_hints': True, **options}
         return judge.Judge(SchedulerSettings(
             str(self.files.dir), str(self.files.models_dir), **values),
             lambda: self.now, rate_limited_log.RateLimitedLog())
+
+    def settle(self):
+        """Asks until all is predicted."""
+        self.predictor.asked = 1
+        while self.predictor.asked:
+            self.predictor.asked = 0
+            self.judge()
 
     def write(self, later=0):
         """The balancer observes what it did before."""
@@ -102,7 +107,7 @@ class Case(testtools.TestCase):
 
     def newcomer(self, hints=()):
         return expected(
-            self.request(hints=hints), {}, files.USUAL, lambda text: None)
+            self.request(hints=hints), None, files.USUAL, lambda text: None)
 
     def record(self, number, index, newcomer):
         placement = judge.Placement(
@@ -125,6 +130,16 @@ class Case(testtools.TestCase):
                 'serifos:iodepth': (1 + i, 65000 - i, [[{'x': i}]])[i % 3],
                 'x' * 99: [i]}
 
+    def exact(self, index, newcomer):
+        asked = self.predictor.asked
+        view = files.view([Pool(self.names[index], 'ssd')],
+                          [self.volumes[index]],
+                          ssd=files.model('ssd', kind='outstanding'))
+        load = view.load(self.names[index])
+        self.predictor.asked = asked
+        return self.predictor.predict(
+            load + view.models['ssd'].load([newcomer]))
+
     @property
     def most(self):
         """Predictions that one request may take."""
@@ -144,10 +159,6 @@ class PredictionsTest(Case):
             found = self.judge(i, self.hostile(i))
             self.assertTrue(all(found.predictions))
             self.assertLessEqual(self.predictor.asked, self.most)
-
-    def test_the_usual_newcomer_costs_none(self):
-        self.judge(1)
-        self.assertEqual(0, self.predictor.asked)
 
     def test_requests_of_a_kind_go_on_where_the_last_one_stopped(self):
         hint = {'serifos:block_kib': 64}
@@ -191,8 +202,7 @@ class PredictionsTest(Case):
         for i in range(20):
             self.predictor.asked = 0
             self.judge(i, self.hostile(i % 10))
-            lines = cache.LINES + cache.LINES_EACH * self.pools
-            self.assertLessEqual(self.predictor.asked, self.most + lines)
+            self.assertLessEqual(self.predictor.asked, self.most)
 
     def test_the_best_is_never_an_estimate(self):
         """Whatever is asked for, its best place was predicted exactly."""
@@ -215,16 +225,6 @@ class PredictionsTest(Case):
             exact = self.exact(i, its)
             self.assertLess(abs(prediction.latency_us / exact - 1), 0.05)
 
-    def exact(self, index, newcomer):
-        asked = self.predictor.asked
-        view = files.view([Pool(self.names[index], 'ssd')],
-                          [self.volumes[index]],
-                          ssd=files.model('ssd', kind='outstanding'))
-        load, = view.loads.values()
-        self.predictor.asked = asked
-        return self.predictor.predict(
-            load + view.models['ssd'].load([newcomer]))
-
 
 class PendingTest(Case):
 
@@ -243,7 +243,7 @@ class PendingTest(Case):
     def test_many_that_end_at_once_end_in_several_requests(self):
         for i in range(1500):
             self.record(i, i % 20, self.newcomer())
-        usual = [self.placing_of_none(i) for i in range(20)]
+        alone = [self.exact(i, self.newcomer().workload) for i in range(20)]
         self.now += 3601
         self.write()
         worst = []
@@ -251,58 +251,4 @@ class PendingTest(Case):
             found = self.judge(5000 + i).predictions
             worst.append(max(p.latency_us for p in found))
         self.assertEqual(sorted(worst, reverse=True), worst)
-        self.assertEqual(max(usual), worst[-1])
-
-    def placing_of_none(self, index):
-        view = files.view([Pool(self.names[index], 'ssd')],
-                          [self.volumes[index]],
-                          ssd=files.model('ssd', kind='outstanding'))
-        prediction, = view.usual.values()
-        return prediction.latency_us
-
-
-class NewFileTest(Case):
-
-    pools = 200
-
-    def setUp(self):
-        super().setUp()
-        self.patch(cache, 'LINES_SAVED', 100)
-
-    def test_a_new_file_is_read_by_many_requests(self):
-        old = self.judge(0).snapshot
-        self.write(1)
-        self.judge(1)  # with what was saved up while nothing came
-        looks = 0
-        while self.judge(2).snapshot is old:
-            looks += 1
-            self.assertLess(looks, 100)
-        lines = 2 * len(self.volumes) + 3 * self.pools
-        allowed = cache.LINES + cache.LINES_EACH * self.pools
-        self.assertGreater(looks, (lines - cache.LINES_SAVED) / allowed - 2)
-
-    def test_seldom_requests_read_more_of_it(self):
-        old = self.judge(0).snapshot
-        self.write(1)
-        looks = 0
-        while self.judge(2).snapshot is old:
-            looks += 1
-            self.now += 60
-        self.assertLess(looks, 7)
-
-    def test_where_nothing_is_known_there_is_no_opinion_meanwhile(self):
-        self.volumes = [
-            dataclasses.replace(volume, id=f'{volume.id}-{k}')
-            for volume in self.volumes for k in range(4)]
-        self.patch(cache, 'LINES_AT_FIRST', 500)
-        self.write()
-        self.serifos = self.make()
-        self.assertEqual((), self.judge(0).predictions)
-        for _ in range(8):
-            found = self.judge(1)
-        self.assertTrue(all(found.predictions))
-
-    def test_a_stale_file_is_no_reason_to_read_the_new_one_slowly(self):
-        self.now += 4000
-        self.write()
-        self.assertTrue(all(self.judge(0).predictions))
+        self.assertEqual(max(alone), worst[-1])

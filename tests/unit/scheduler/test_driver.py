@@ -49,7 +49,7 @@ class DriverTest(Case):
         if why == 'stale':
             self.files.cluster([A, B], age_s=9999)
         elif why == 'missing':
-            self.files.cluster_path.unlink()
+            self.files.pools_path.unlink()
         else:
             (self.files.models_dir / 'ssd.json').unlink()
         self.assertEqual([A], self.landed())

@@ -84,7 +84,7 @@ class FilterTest(test_weigher.Case):
         if why == 'stale':
             self.files.cluster([A, B], age_s=9999)
         elif why == 'missing':
-            self.files.cluster_path.unlink()
+            self.files.pools_path.unlink()
         elif why == 'no model':
             (self.files.models_dir / 'ssd.json').unlink()
         else:

@@ -37,7 +37,7 @@ class JudgeTest(testtools.TestCase):
             for name, gib in zip(NAMES, (10, 0))]
         self.serifos = judge.Judge(
             SchedulerSettings(str(made.dir), str(made.models_dir), 1800,
-                              30, 16, 8, 0.05, 3600, True),
+                              30, 16, 8, 3600, True),
             lambda: NOW, rate_limited_log.RateLimitedLog())
 
     def placement(self, name='new', **facts):

@@ -27,7 +27,7 @@ class ExpectedTest(testtools.TestCase):
     def expect(self, seen=SEEN, **facts):
         self.refused = []
         return expected(
-            request(**facts), seen, DEFAULT, self.refused.append)
+            request(**facts), seen.get('gold'), DEFAULT, self.refused.append)
 
     def test_hint_then_type_then_seen_then_default_figure_by_figure(self):
         found = self.expect(

@@ -7,7 +7,7 @@ from serifos.facts.cluster import Volume
 from serifos.facts.workload import Workload
 from serifos.scheduler import pending
 from serifos.scheduler import prediction_cache
-from serifos.scheduler.snapshot import ModelledDevice
+from serifos.scheduler.view import ModelledDevice
 from tests.unit import samples
 from tests.unit.scheduler import files
 
@@ -33,10 +33,10 @@ class PredictionCacheTest(testtools.TestCase):
                 volumes=(files.volume('1', 'a', 16),), slo_us=None,
                 but=None):
         view = files.view(pools, volumes, ssd=model)
-        kept = prediction_cache.PredictionCache(files.USUAL)
+        kept = prediction_cache.PredictionCache()
         kept.renew(view)
         its = pending.Pending(3600, files.USUAL)
-        its.renew(view.snapshot, 0)
+        its.renew(view.pools, 0)
         for i, workload in enumerate(standing):
             its.record(f'new-{i}', pending.PendingVolume(
                 'a', workload, 10, 0, max_latency_us=slo_us))
@@ -54,7 +54,7 @@ class PredictionCacheTest(testtools.TestCase):
     def test_the_balancers_correction_holds_here_too(self):
         pools = (Pool('a', 'ssd', device='d', correction=0.8),
                  Pool('b', 'ssd', device='d', correction=1.5))
-        for at in (0, 2):  # as the usual newcomer's, and with one pending
+        for at in (0, 2):  # volumes that are pending
             found = self.predict(
                 pools=pools, standing=[self.coming] * at, volumes=(
                     files.volume('1', 'a', 16, max_latency_us=100),))
@@ -62,8 +62,9 @@ class PredictionCacheTest(testtools.TestCase):
             self.assertAlmostEqual(1.5 * 10 * kib, found.latency_us)
             self.assertAlmostEqual(1.5 * 10 * kib, found.own_us)
             self.assertAlmostEqual(1.5 * 10 * kib / 100, found.strain)
-        usual, = files.view(pools[:1], ssd=files.model('ssd')).usual.values()
-        self.assertAlmostEqual(0.8 * 160, usual.latency_us)
+        typical, = files.view(pools[:1], [files.volume('1', 'a', 16)],
+                              ssd=files.model('ssd')).typical.values()
+        self.assertAlmostEqual(0.8 * 320, typical.latency_us)
 
     def test_volumes_of_a_pool_that_is_down_load_a_device_it_shares(self):
         pools = (Pool('a', 'ssd', device='d'),
@@ -160,10 +161,9 @@ class PredictionCacheTest(testtools.TestCase):
     def test_a_model_that_fails_is_its_own_affair(self):
         view = files.view(
             [Pool('a', 'ssd'), Pool('b', 'bad')],
+            [files.volume('1', 'b', 64)],
             ssd=files.model('ssd'), bad=endless('bad'))
-        self.assertEqual(
-            160, view.usual[ModelledDevice('a', 'ssd')].latency_us)
-        self.assertIsNone(view.usual[ModelledDevice('b', 'bad')])
+        self.assertEqual({ModelledDevice('a', 'ssd')}, set(view.typical))
 
     def test_the_error_is_the_model_s_own(self):
         found = self.predict(model=files.model('ssd', mre=0.1))

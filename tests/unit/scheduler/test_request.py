@@ -31,7 +31,7 @@ class RequestTest(testtools.TestCase):
     @given(ODD)
     def test_whatever_cinder_hands_over_is_a_request(self, odd):
         found = Request.of(odd)
-        newcomer = expected(found, {}, DEFAULT, lambda text: None)
+        newcomer = expected(found, None, DEFAULT, lambda text: None)
         self.assertTrue(newcomer.workload.is_active())
         found.slo_us(lambda text: None)
 

@@ -146,9 +146,9 @@ class WeigherTest(Case):
     def test_neutral_with_one_warning_a_minute(self, why):
         self.busy(a=64, b=8)
         if why == 'missing':
-            self.files.cluster_path.unlink()
+            self.files.pools_path.unlink()
         elif why == 'broken':
-            self.files.break_cluster()
+            self.files.break_pools()
         elif why == 'stale':
             self.files.cluster([A, B], age_s=1801)
         elif why == 'no model':
