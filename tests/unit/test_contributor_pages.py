@@ -23,8 +23,9 @@ LITERAL = re.compile(r'(?<![`\w])``([^`]+)``')
 SIGNATURE = re.compile(r'(?m)^ +def (\w+\([^)]*)')
 CALLED = re.compile(r'([\w.]+)(?:\(([^)]*)\)?)?')
 
-FILES = ('cluster.json', 'serifos.conf', 'models/*.json', '~/.cache/*',
-         '.fuzz/*', '.venv', '.testbed', '.testbed-nova', '.ci/run')
+FILES = ('cluster.json', 'pools.json', 'serifos.conf', 'models/*.json',
+         '~/.cache/*', '.fuzz/*', '.venv', '.testbed', '.testbed-nova',
+         '.ci/run')
 """What is made, or is not in every checkout."""
 
 PLACES = (ROOT, ROOT / 'serifos', ROOT / 'tests/functional',
