@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from collections.abc import Iterator
 from collections.abc import Mapping
+from collections.abc import Sequence
 import contextlib
 import fcntl
 import itertools
@@ -20,6 +21,7 @@ import json
 import math
 import os
 import pathlib
+import re
 import sys
 from typing import Any
 
@@ -40,6 +42,8 @@ _MOST_BYTES = 2 ** 23
 """Of a line: 10,000 volumes are a fifth of it."""
 
 _AT = b'{"at":'
+
+_BEGINS = re.compile(rb'\{"at":[0-9.]+,"host":"([^"\\\x00-\x1f\x7f-\xff]+)"')
 
 
 class Ring:
@@ -78,18 +82,21 @@ class Ring:
                 f'{path} cannot be written: '
                 f'{owners.why_not(path) or exc.strerror}.') from None
 
-    def read(self, since: float = 0.0) -> dict[str, list[counters.Reading]]:
+    def read(self, since: float = 0.0) -> Readings:
         """Host → its readings since then, oldest first.
 
         :param since: seconds of the epoch
         :raises InputError: where a file cannot be read
         """
-        hosts: dict[str, list[counters.Reading]] = {}
+        hosts: dict[str, list[bytes]] = {}
         for path in (self._old, self._file):
-            for host, reading in _readings(path, since):
-                hosts.setdefault(host, []).append(reading)
-        return {host: sorted(found, key=lambda reading: reading.at)
-                for host, found in hosts.items()}
+            for line in _lines_since(path, since):
+                host = host_of(line)
+                if host is None:
+                    LOG.debug('A line of %s is not a reading', path)
+                else:
+                    hosts.setdefault(host, []).append(line)
+        return Readings(hosts)
 
     def _begin(self, at: float) -> None:
         with contextlib.suppress(FileNotFoundError):
@@ -119,20 +126,38 @@ def _append(path: pathlib.Path, text: str) -> None:
                    + text.encode(errors='backslashreplace'))
 
 
-def _readings(path: pathlib.Path,
-              since: float) -> Iterator[tuple[str, counters.Reading]]:
-    """The host and the reading of every whole line since then."""
+class Readings(Mapping[str, list[counters.Reading]]):
+    """Host → its readings, made of their lines whenever they are asked for.
+
+    So those of one host are in memory at a time, not those of all.
+    """
+
+    def __init__(self, lines: Mapping[str, Sequence[bytes]]) -> None:
+        self._lines = lines
+
+    def __getitem__(self, host: str) -> list[counters.Reading]:
+        found = (parsed(line) for line in self._lines[host])
+        return sorted((reading for its, reading in filter(None, found)
+                       if its == host), key=lambda reading: reading.at)
+
+    def __contains__(self, host: object) -> bool:
+        return host in self._lines
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._lines)
+
+    def __len__(self) -> int:
+        return len(self._lines)
+
+
+def _lines_since(path: pathlib.Path, since: float) -> Iterator[bytes]:
+    """Every whole line since then."""
     lines = _lines(path)
     if _begun(path, lines) is None:
         return
     for line in lines:
-        if time_of(line) < since:
-            continue
-        found = parsed(line) if line.startswith(b'{') else None
-        if found is None:
-            LOG.debug('A line of %s is not a reading', path)
-        else:
-            yield found
+        if time_of(line) >= since:
+            yield line
 
 
 def _begun(path: pathlib.Path, lines: Iterator[bytes]) -> float | None:
@@ -221,6 +246,18 @@ def _are_figures(values: Collection[object]) -> bool:
     """As :func:`.counters.is_figure`, of many that are not NaN."""
     return not values or {*map(type, values)} <= {int, float} and (
         0 <= min(values) and max(values) <= counters.MOST)  # type: ignore
+
+
+def host_of(line: bytes) -> str | None:
+    """The host of a line, None where it is no reading.
+
+    A line that begins as ours do is parsed only once somebody asks for it.
+    """
+    said = _BEGINS.match(line)
+    if said is not None and line.endswith(b'}\n'):
+        return said[1].decode()
+    found = parsed(line) if line.startswith(b'{') else None
+    return None if found is None else found[0]
 
 
 def time_of(line: bytes) -> float:

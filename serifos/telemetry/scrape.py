@@ -123,12 +123,12 @@ class Scrape(Telemetry):
                 'No reading has been taken of late; is serifos-balancer '
                 'running, with the same state_dir?')
         now = self._clock()
-        strange = [Reading(now, fault=_UNNAMED)]
+        strange = {host: [Reading(now, fault=_UNNAMED)]
+                   for host in window.hosts(places, pools)
+                   if host not in self._endpoints}
         return window.observed(
-            places, {host: found.get(host, []) if host in self._endpoints
-                     else strange for host in window.hosts(places, pools)},
-            now=now, window_s=window_s, interval_s=self._interval_s,
-            empty=pools)
+            places, collections.ChainMap(strange, found), now=now,
+            window_s=window_s, interval_s=self._interval_s, empty=pools)
 
     def read(self, places: Sequence[activity.MeasuredVolume], begin: float,
              end: float, step_s: int) -> Series:
@@ -181,7 +181,7 @@ class Scrape(Telemetry):
         except (errors.CloudError, ValueError):
             return ()  # what observes tells why
 
-    def _recent(self, window_s: float) -> dict[str, list[Reading]]:
+    def _recent(self, window_s: float) -> Mapping[str, list[Reading]]:
         """What is of use for a window whose newest reading is not stale."""
         return self._ring.read(
             self._clock() - window.reach_s(window_s, self._interval_s))

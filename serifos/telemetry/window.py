@@ -52,32 +52,37 @@ def observed(places: Sequence[activity.MeasuredVolume], readings: Readings, *,
     :param empty: pools to report by their hosts even without a place there
     """
     pools = _by_pool(places)
-    view_of = {pool: of(here[0]) for pool, here in pools.items()} | {
-        pool: names.host(pool) for pool in empty if pool not in pools}
-    views = {key: _View(key, readings.get(key, ()), now, window_s, interval_s)
-             for key in {*map(of, places), *view_of.values()}}
     volumes: dict[str, activity.Activity] = {}
+    sums: dict[str, activity.Activity] = {}
     missing: dict[str, str] = {}
-    for place in places:
-        found = views[of(place)].measured(place.lv_id, place.since)
-        if isinstance(found, str):
-            missing[place.volume] = found
-        else:
-            volumes[place.volume] = found
-    return activity.Observed(
-        at=max((view.until for view in views.values() if view.readings),
-               default=0.0),
-        volumes=volumes, missing=missing,
-        pools={pool: total for pool, here in pools.items() if (total := _pool(
-            [(views[of(place)], place.lv_id) for place in here
-             if place.volume in volumes]))},
-        problems={pool: text for pool, key in view_of.items() if (
-            text := _problem(pools[pool], missing) if pool in pools
-            else views[key].trouble)},
-        started={pool: at for pool, key in view_of.items()
-                 if (at := views[key].boot.at) is not None},
-        doubts={pool: why for pool, key in view_of.items()
-                if (why := views[key].boot.doubt)})
+    problems: dict[str, str] = {}
+    started: dict[str, float] = {}
+    doubts: dict[str, str] = {}
+    views: dict[str, _View] = {}
+    latest = 0.0
+    for pool in sorted({*pools, *empty}):  # those of a host in a row
+        here = pools.get(pool, [])
+        views = {key: views.get(key) or _View(
+            key, readings.get(key, ()), now, window_s, interval_s)
+            for key in {*map(of, here)} or {names.host(pool)}}
+        latest = max(latest, *(view.until for view in views.values()))
+        for place in here:
+            its = views[of(place)].measured(place.lv_id, place.since)
+            if isinstance(its, str):
+                missing[place.volume] = its
+            else:
+                volumes[place.volume] = its
+        total = _pool([(views[of(place)], place.lv_id) for place in here
+                       if place.volume in volumes])
+        first = views[of(here[0]) if here else names.host(pool)]
+        problem = _problem(here, missing) if here else first.trouble
+        for its, value in ((sums, total), (problems, problem),
+                           (started, first.boot.at),
+                           (doubts, first.boot.doubt)):
+            if value is not None:
+                its[pool] = value
+    return activity.Observed(latest, volumes, sums, missing, problems,
+                             started, doubts)
 
 
 def covered(readings: Sequence[counters.Reading], now: float, window_s: float,
