@@ -27,10 +27,10 @@ class BenchTestCase(case.DirectoryCase):
         super().setUpClass()
         with mock.patch.object(sys, 'path', [str(BENCH), *sys.path]):
             (cls.clusters, cls.algorithm_1, cls.optimum, cls.history,
-             cls.backtests, cls.bonds, cls.truth) = map(
+             cls.backtests, cls.bonds, cls.truth, cls.process) = map(
                  importlib.import_module, (
                      'clusters', 'algorithm_1', 'optimum', 'history',
-                     'backtests', 'bonds', 'truth'))
+                     'backtests', 'bonds', 'truth', 'process'))
 
     def test_plain_python_and_the_planner_move_alike(self):
         cluster = self.clusters.make_cluster(60, 10, seed=3, blur=True)
@@ -75,6 +75,18 @@ class BenchTestCase(case.DirectoryCase):
         self.assertTrue(before > after >= least)
         for pool in (*moved.pools, *swapped.pools):
             self.assertGreaterEqual(pool.free_gib, 0)
+
+    def test_a_command_is_measured_apart_from_who_measures_it(self):
+        cpu_s, mib = self.process.run([sys.executable, '-c', 'pass'])
+        more_s, more_mib = self.process.run([
+            sys.executable, '-c',
+            'import time; x = b"a" * 2 ** 26\n'
+            'while time.process_time() < 0.5: x.count(b"b")'])
+        self.assertTrue(0 < cpu_s < 0.5 <= more_s)
+        self.assertGreater(more_mib, mib + 60)
+        self.assertRaises(
+            subprocess.CalledProcessError, self.process.run,
+            [sys.executable, '-c', 'raise SystemExit(1)'])
 
     def test_the_memory_of_bonds_grows_as_their_volumes_do(self):
         self.patch(self.bonds, 'SIZES', (500, 1000))

@@ -49,7 +49,7 @@ def lines(quick: bool) -> Iterator[str]:
         found: dict[str, list[tuple[float, float]]] = {}
         for _ in range(1 if quick else ROUNDS):  # one after the other
             for name, command in cases.items():
-                found.setdefault(name, []).append(_run(command))
+                found.setdefault(name, []).append(run(command))
     median = {name: statistics.median(cpu_s for cpu_s, _ in each)
               for name, each in found.items()}
     yield f'{"command":55} {"CPU, s":>7} {"to numpy":>9} {"MiB":>5}'
@@ -111,7 +111,7 @@ def _cluster(volumes: int, pools: int) -> Cluster:
         observed_at=times.text(time.time()))
 
 
-def _run(command: Sequence[str]) -> tuple[float, float]:
+def run(command: Sequence[str]) -> tuple[float, float]:
     """CPU seconds and the most MiB of a command, which may not fail."""
     said = subprocess.run([sys.executable, '-c', _MEASURE, *command],
                           check=True, capture_output=True, text=True)
