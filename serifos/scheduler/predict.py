@@ -69,12 +69,6 @@ class Prediction(NamedTuple):
     strain: float = 0.0
     strained: Slo | None = None
 
-    def at(self, latency_us: float, error_us: float) -> Prediction:
-        """The same of a pool with another figure, by its ratio to this."""
-        ratio = latency_us / self.latency_us if self.latency_us else 1.0
-        return Prediction(latency_us, error_us, ratio * self.own_us,
-                          ratio * self.strain, self.strained)
-
 
 def prediction(model: Model, load: Load, everyone: Load,
                newcomer: Load, slos: Sequence[Slo] = (),

@@ -30,9 +30,9 @@ from serifos.scheduler.view import View
 FEW = 2
 """Predictions that are made even beyond the budget."""
 
-WORK, WORK_EACH = 300.0, 16.0
+WORK, WORK_EACH = 300.0, 8.0
 """Multiplications that a request may spend on new predictions, and how many
-more for each candidate: a third of the time of Cinder's CapacityWeigher."""
+more for each candidate."""
 
 OVERHEAD = 40.0
 """Multiplications for a prediction beside the model's own."""
@@ -81,11 +81,13 @@ class Line:
                   mre: float) -> predict.Prediction:
         """A prediction with this latency.
 
-        :param like: an earlier one of the pool; what the newcomer sees is in
-            proportion as elsewhere
+        :param like: an earlier one of the pool; its strain is in proportion,
+            what the newcomer sees is as elsewhere
         """
-        found = like.at(latency_us, mre * latency_us)
-        return found._replace(own_us=self._own * latency_us)
+        by = latency_us / like.latency_us if like.latency_us else 1.0
+        return predict.Prediction(
+            latency_us, mre * latency_us, self._own * latency_us,
+            by * like.strain, like.strained)
 
 
 _SAME = Line()
