@@ -103,7 +103,7 @@ def _by_prediction(weighed: Sequence[weights.WeighedHost],
                    ) -> tuple[list[Ranked], str]:
     serifos = judge.shared(CONF)
     placement = serifos.observe(requests, [each.obj for each in weighed])
-    predictions = serifos.judge(placement).predictions
+    predictions = serifos.judge(placement)
     barred = serifos.barred(placement) or [None] * len(weighed)
     volume_id, newcomer = requests[0].volume_id, placement.newcomers[0]
     if not predictions:

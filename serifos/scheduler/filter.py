@@ -89,8 +89,7 @@ def _refused(request: Request,
             yield i, why
     if not slos:
         return
-    found = serifos.judge(placement)
-    for i, prediction in enumerate(found.predictions):
+    for i, prediction in enumerate(serifos.judge(placement)):
         if prediction is None or _stays(request, states[i]):
             continue
         if own is not None and prediction.own_us > own:

@@ -92,18 +92,6 @@ class Placement:
             self.requests[0].size_gib, self.newcomers[0].workload, self.at)
 
 
-@dataclasses.dataclass(frozen=True)
-class Judgement:
-    """The predictions for a placement.
-
-    :param predictions: one for each candidate, in their order; empty where
-        Serifos has no opinion
-    """
-
-    predictions: Sequence[predict.Prediction | None] = ()
-    view: View | None = None
-
-
 class Judge:
     """The files, pending volumes and predictions of one configuration.
 
@@ -152,26 +140,27 @@ class Judge:
         return self._cache.volume(request.volume_id) if (
             request.home and request.volume_id) else None
 
-    def judge(self, placement: Placement) -> Judgement:
-        """The latency of each candidate with the volumes placed there."""
+    def judge(self, placement: Placement
+              ) -> Sequence[predict.Prediction | None]:
+        """The latency of each candidate with the volumes placed there.
+
+        In the order of the candidates; empty where Serifos has no opinion.
+        """
         with self._lock:
             view = self._view
             if view is None:
-                return Judgement()
-            judgement = self._judge(view, placement)
-        if any(judgement.predictions):
-            return judgement
+                return []
+            found = self._predictions.of(
+                tuple(newcomer.workload for newcomer in placement.newcomers),
+                [view.place(pool, model)
+                 for pool, model, _ in placement.candidates],
+                self._pending, placement.requests[0].volume_id,
+                self._uncached(placement, view))
+        if any(found):
+            return found
         if placement.candidates:
             self._no_opinion(view, placement.candidates)
-        return Judgement()
-
-    def _judge(self, view: View, placement: Placement) -> Judgement:
-        return Judgement(self._predictions.of(
-            tuple(newcomer.workload for newcomer in placement.newcomers),
-            [view.place(pool, model)
-             for pool, model, _ in placement.candidates],
-            self._pending, placement.requests[0].volume_id,
-            self._uncached(placement, view)), view)
+        return []
 
     def _uncached(self, placement: Placement, view: View
                   ) -> dict[str, Workload | None]:

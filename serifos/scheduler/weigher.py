@@ -70,18 +70,18 @@ class SerifosWeigher(weights.BaseHostWeigher):
         found = serifos.judge(placement)
         serifos.weighed(placement)
         barred = serifos.barred(placement)
-        if not found.predictions:
+        if not found:
             return predict.demoted(
                 [predict.NEUTRAL] * len(weighed), barred), metrics.NO_OPINION
         LOG.info('Serifos weighs %s pools for volume %s, expecting %s',
                  len(weighed), request.volume_id, placement.newcomers[0])
         mine = predict.demoted(
-            predict.weights(found.predictions), barred)
+            predict.weights(found), barred)
         # Cinder scales weights by this span. It is at least the model's own
         # error, so that a tiny difference is not scaled up to a large one.
         self.minval = min(mine)
         self.maxval = max(max(mine), *(
-            self.minval + p.error_us for p in found.predictions if p))
+            self.minval + p.error_us for p in found if p))
         return mine, metrics.JUDGED
 
     def _weigh_object(self, obj: Any,

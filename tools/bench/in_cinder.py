@@ -107,7 +107,7 @@ class Cloud:
         documents.write_pools(self.path / 'pools.json', pool_sums.of(
             self.cluster, self.models, workload.ACTIVE_FLOOR, {}))
 
-    def ask(self, hints: dict[str, str]) -> judge.Judgement:
+    def ask(self, hints: dict[str, str]) -> list[Any]:
         serifos = judge.shared(cfg.CONF)
         return serifos.judge(serifos.observe(
             [Request.of(asked(0, hints))], self.states))

@@ -118,8 +118,8 @@ class Case(testtools.TestCase):
     def place(self, number, hints=()):
         """Asks, and goes where it is fastest."""
         found = self.judge(number, hints)
-        best = min(range(self.pools), key=lambda i: found.predictions[
-            i].latency_us if found.predictions[i] else 1e9)
+        best = min(range(self.pools), key=lambda i: found[
+            i].latency_us if found[i] else 1e9)
         self.record(number, best, self.newcomer(hints))
         return self.states[best].host, found
 
@@ -157,7 +157,7 @@ class PredictionsTest(Case):
         for i in range(25):
             self.predictor.asked = 0
             found = self.judge(i, self.hostile(i))
-            self.assertTrue(all(found.predictions))
+            self.assertTrue(all(found))
             self.assertLessEqual(self.predictor.asked, self.most)
 
     def test_requests_of_a_kind_go_on_where_the_last_one_stopped(self):
@@ -211,9 +211,9 @@ class PredictionsTest(Case):
             hint = {'serifos:write_pct': 5 * (i % 21),
                     'serifos:block_kib': 2 ** (i % 9)}
             found = self.judge(i, hint)
-            best = min(p.latency_us for p in found.predictions)
+            best = min(p.latency_us for p in found)
             exact = {self.exact(j, self.newcomer(hint).workload)
-                     for j, p in enumerate(found.predictions)
+                     for j, p in enumerate(found)
                      if p.latency_us == best}
             self.assertIn(best, exact)
 
@@ -221,7 +221,7 @@ class PredictionsTest(Case):
         hint = {'serifos:block_kib': 64}
         found = self.judge(0, hint)
         its = self.newcomer(hint).workload
-        for i, prediction in enumerate(found.predictions):
+        for i, prediction in enumerate(found):
             exact = self.exact(i, its)
             self.assertLess(abs(prediction.latency_us / exact - 1), 0.05)
 
@@ -234,7 +234,7 @@ class PendingTest(Case):
         self.patch(pending, 'MOST', 400)
         for i in range(pending.MOST + 30):
             self.record(i, i % 20, self.newcomer())
-        predicted = self.judge(99999).predictions
+        predicted = self.judge(99999)
         most = predict.Prediction(
             100 + (1 + pending.MOST / 20 + 1) * 8 * 64 * 20, 0.0)
         self.assertLessEqual(max(p.latency_us for p in predicted),
@@ -248,7 +248,7 @@ class PendingTest(Case):
         self.write()
         worst = []
         for i in range(6):
-            found = self.judge(5000 + i).predictions
+            found = self.judge(5000 + i)
             worst.append(max(p.latency_us for p in found))
         self.assertEqual(sorted(worst, reverse=True), worst)
         self.assertEqual(max(alone), worst[-1])

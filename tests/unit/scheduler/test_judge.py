@@ -47,7 +47,7 @@ class JudgeTest(testtools.TestCase):
 
     def latencies(self, placement):
         return [p.latency_us
-                for p in self.serifos.judge(placement).predictions]
+                for p in self.serifos.judge(placement)]
 
     def test_judging_changes_nothing(self):
         placements = [self.placement(str(i), hints={
