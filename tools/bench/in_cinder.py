@@ -20,6 +20,7 @@ from collections.abc import Iterator
 import contextlib
 import itertools
 import logging
+import os
 import pathlib
 import statistics
 import sys
@@ -273,6 +274,33 @@ def new_file(directory: pathlib.Path, models: pathlib.Path,
                    f'{stock / 1e3:18.1f}')
 
 
+def endurance(directory: pathlib.Path, models: pathlib.Path,
+              quick: bool) -> Iterator[str]:
+    yield ('Requests that are placed, each with a hint of its own, and a new '
+           'pools.json ten times:')
+    yield 'kind            pools  requests  MiB in tenths of them'
+    for pools, requests in ((100, 2000), (1000, 200)) if quick else (
+            (100, 100_000), (10_000, 1000)):
+        cloud, sizes = Cloud(directory, models, 'tenant', pools), []
+        for number in range(requests):
+            if not number % (requests // 10):
+                cloud.write()
+            properties = asked(number, hint())
+            found = HANDLER.get_weighed_objects(
+                [weigher.SerifosWeigher], cloud.states, properties)
+            cloud.place(properties, found[0].obj)
+            if not (number + 1) % (requests // 10):
+                sizes.append(memory_mib())
+        yield (f'{"tenant":14}  {pools:5}  {requests:8}  '
+               + ' '.join(f'{size:.0f}' for size in sizes))
+
+
+def memory_mib() -> float:
+    """Resident memory of this process, MiB."""
+    pages = int(pathlib.Path('/proc/self/statm').read_text().split()[1])
+    return pages * os.sysconf('SC_PAGE_SIZE') / 2**20
+
+
 def main() -> None:
     quick = '--quick' in sys.argv[1:]
     only = sys.argv[sys.argv.index('--only') + 1] if (
@@ -281,7 +309,8 @@ def main() -> None:
     logging.disable(logging.CRITICAL)
     cfg.CONF([], project='cinder', default_config_files=[])
     with tempfile.TemporaryDirectory() as name:
-        for section in (by_kind, pending, with_metrics, new_file):
+        for section in (by_kind, pending, with_metrics, new_file,
+                        endurance):
             if only not in (None, section.__name__):
                 continue
             for line in section(pathlib.Path(name), models, quick):
