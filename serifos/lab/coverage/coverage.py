@@ -232,12 +232,13 @@ def _clusters(points: Floats, number: int | None,
             f'runs; give 2 to {different}.')
 
     def means(k: int) -> npt.NDArray[np.intp]:
-        # Of so few points, threads cost more than they compute.
-        with threadpoolctl.threadpool_limits(1):
-            return cluster.KMeans(
-                k, n_init=10, random_state=seed).fit_predict(points)
+        return cluster.KMeans(
+            k, n_init=10, random_state=seed).fit_predict(points)
+    # Of so few points, threads cost more than they compute.
+    limits = threadpoolctl.threadpool_limits
     if number is not None or most < 3:
-        return means(number or 2)
+        with limits(1):
+            return means(number or 2)
     rng = np.random.default_rng(seed)
     some = (np.arange(len(points)) if len(points) <= _SILHOUETTE_OF
             else rng.choice(len(points), _SILHOUETTE_OF, replace=False))
@@ -246,4 +247,5 @@ def _clusters(points: Floats, number: int | None,
         if len(set(labels[some])) < 2:
             return -1.0
         return float(metrics.silhouette_score(points[some], labels[some]))
-    return max((means(k) for k in range(2, most + 1)), key=fitness)
+    with limits(1):
+        return max((means(k) for k in range(2, most + 1)), key=fitness)
