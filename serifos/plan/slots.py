@@ -29,7 +29,7 @@ Floats = predictions.Floats
 Ints = predictions.Ints
 Bools = npt.NDArray[np.bool_]
 
-AT_ONCE = 1 << 16
+AT_ONCE = 1 << 13
 """Loads that are predicted for at once, to bound what that takes."""
 
 WIDE = 1 << 25
