@@ -5,6 +5,7 @@ import importlib
 import itertools
 import json
 import pathlib
+import re
 import subprocess
 import sys
 from unittest import mock
@@ -17,7 +18,9 @@ from tests.unit.cmd import command
 from tests.unit.lab.backtest import histories
 from tools.bench import weeks
 
-BENCH = pathlib.Path(__file__).parents[2] / 'tools/bench'
+ROOT = pathlib.Path(__file__).parents[2]
+BENCH = ROOT / 'tools/bench'
+TABLE = ROOT / 'doc/source/_static/bench-speed.txt'
 
 
 class BenchTestCase(case.DirectoryCase):
@@ -27,10 +30,11 @@ class BenchTestCase(case.DirectoryCase):
         super().setUpClass()
         with mock.patch.object(sys, 'path', [str(BENCH), *sys.path]):
             (cls.clusters, cls.algorithm_1, cls.optimum, cls.history,
-             cls.backtests, cls.bonds, cls.truth, cls.process) = map(
-                 importlib.import_module, (
-                     'clusters', 'algorithm_1', 'optimum', 'history',
-                     'backtests', 'bonds', 'truth', 'process'))
+             cls.backtests, cls.bonds, cls.truth, cls.process, cls.speed,
+             cls.annealing) = map(importlib.import_module, (
+                 'clusters', 'algorithm_1', 'optimum', 'history',
+                 'backtests', 'bonds', 'truth', 'process', 'speed',
+                 'annealing'))
 
     def test_plain_python_and_the_planner_move_alike(self):
         cluster = self.clusters.make_cluster(60, 10, seed=3, blur=True)
@@ -39,6 +43,32 @@ class BenchTestCase(case.DirectoryCase):
             self.assertEqual(
                 len(self.clusters.plan('bfd', cluster, limits).moves),
                 self.algorithm_1.migrations(cluster, limits))
+
+    def test_the_documents_show_what_the_planners_do_today(self):
+        shown = re.findall(
+            r'^ *(1000|10000) +(\d+)  (\S.*?)  +[\d.]+ +\d+ +\d+ +(\d+)'
+            r' *(?:(\d+) -> (\d+))?', TABLE.read_text(), re.MULTILINE)
+        found = 0
+        for volumes, pools, work, moves, *hot in shown:
+            if 'tenant' in work or volumes == '10000' and work != 'relieve':
+                continue
+            made = self.speed.timed(work, int(volumes), int(pools), None)
+            self.assertEqual(int(moves), made['moves'], work)
+            for change in made['left'][:1]:
+                self.assertEqual([change.before, change.after],
+                                 [*map(int, hot)], work)
+            found += 1
+        self.assertEqual(8, found)
+
+    def test_annealing_moves_no_more_than_it_may(self):
+        cluster = self.clusters.make_cluster(60, 10, seed=3, blur=True)
+        annealer = self.annealing.Annealer(cluster, 4, 300.0, seed=0)
+        before = annealer.least
+        found = annealer.run(0.2)
+        self.assertTrue(0 < len(found) <= 4)
+        self.assertLessEqual(sum(
+            cluster.volumes[each].size_gib for each in found), 300.0)
+        self.assertLess(annealer.least, before)
 
     def test_the_optimum_is_the_least_of_all_placements(self):
         cluster = self.clusters.make_cluster(5, 3, seed=1)

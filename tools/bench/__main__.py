@@ -8,7 +8,9 @@ of its own, beside plain-Python transcriptions of the paper's Algorithm 1,
 one pass as printed and passes by our rule for a single move, by one figure a
 volume and by 24 slots of a day, and fits how the time grows;
 ``optimum`` holds small plans against the least possible worst latency,
-found by HiGHS; ``weigher`` holds SerifosWeigher and SerifosScheduler against
+found by HiGHS; ``annealing`` holds plans for 200 pools against a minute of
+simulated annealing by as many moves and GiB; ``fit`` times the fit of each
+kind to 80 runs; ``weigher`` holds SerifosWeigher and SerifosScheduler against
 CapacityWeigher in a real Cinder, the newest that ``tools/test cinder``
 installed; ``history`` writes rounds and a day of up to 100,000 volumes and
 reads that day, beside JSON lines, with up to 1.6 GiB in /var/tmp; ``bonds``
@@ -20,7 +22,8 @@ in SQLite, and lists them; ``process`` runs whole commands, each beside
 ``python -c 'import numpy'`` and ``openstack --help`` where that is installed;
 ``reach`` tells how far ever thinner benchmarks of ``coverage`` seem
 to reach; ``truth`` tells what moves bring that are chosen by simulated devices
-themselves, without a model. Without a section it runs them all, in 20 minutes.
+themselves, without a model. Without a section it runs them all, in half an
+hour.
 The models are those of the paper's Table 6, and of kind tenant those of the
 same devices as simulated; the volumes are those of its Eq. 17-19. For
 ``speed`` their patterns are blurred, since measured ones are never alike.
@@ -30,7 +33,9 @@ from __future__ import annotations
 
 import argparse
 
+import annealing
 import bonds
+import fits
 import history
 import mars
 import optimum
@@ -43,6 +48,7 @@ import truth
 import weigher
 
 SECTIONS = {'speed': speed.lines, 'optimum': optimum.lines,
+            'annealing': annealing.lines, 'fit': fits.lines,
             'weigher': weigher.lines, 'history': history.lines,
             'bonds': bonds.lines, 'regression': regression.lines,
             'mars': mars.lines, 'plans': plans.lines, 'process': process.lines,

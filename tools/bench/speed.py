@@ -34,8 +34,8 @@ AT_MOST = 1.25
 """What a tenth of the volumes is SLO, of the pools' mean."""
 
 
-def _timed(work: str, volumes: int, pools: int,
-           pair: tuple[Model, Model] | None) -> dict[str, Any]:
+def timed(work: str, volumes: int, pools: int,
+          pair: tuple[Model, Model] | None) -> dict[str, Any]:
     """One case, in a process of its own."""
     cluster = clusters.make_cluster(volumes, pools, seed=0, blur=True)
     if work == WITH_SLO:
@@ -60,7 +60,7 @@ def _timed(work: str, volumes: int, pools: int,
 def _apart(*arguments: Any) -> dict[str, Any]:
     with futures.ProcessPoolExecutor(
             1, multiprocessing.get_context('spawn')) as one:
-        return one.submit(_timed, *arguments).result()
+        return one.submit(timed, *arguments).result()
 
 
 def lines(quick: bool) -> Iterator[str]:
