@@ -326,9 +326,9 @@ class Carrier:
             now, entries = self.executor.clock(), self.entries()
             return journal.doubt(entries) or barred(entries, now) or (
                 pace.closed(now)) or pace.exceeded(
-                    move.size_gib, entries, now) or next(
-                        in_flight(self.executor.cinder.inventory(),
-                                  {*over, *ours}), None)
+                    move.size_gib, entries, now) or next(in_flight(
+                        self.executor.cinder.inventory().within(
+                            self.settings.zones), {*over, *ours}), None)
 
         return self._batch(hindrance, devices, bundles).carry_out(
             moves, plan_id)

@@ -144,7 +144,8 @@ class Observer:
         """
         settings, mark = self.settings, self.journal.mark()
         entries = journal.corrected(self.journal.entries(), self.clock())
-        inventory = recover.recalled(self.cinder.inventory(), entries)
+        inventory = recover.recalled(
+            self.cinder.inventory().within(settings.zones), entries)
         servers = self._servers(inventory)
         now, moved_at = self.clock(), last_moves(entries)
         places = join.places(inventory, moved_at)

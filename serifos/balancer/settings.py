@@ -38,6 +38,7 @@ class BalancerSettings:
     :param balance: whether volumes move of which no type says anything
     :param server_volumes: as of :func:`.labels.of`
     :param cool_down_s: within which a volume is not moved again
+    :param zones: that it sees; none for all
     """
 
     state_dir: pathlib.Path
@@ -65,6 +66,7 @@ class BalancerSettings:
     balance: bool
     server_volumes: str
     excluded_projects: frozenset[str]
+    zones: frozenset[str]
 
     @property
     def mode(self) -> str:

@@ -259,6 +259,13 @@ OPTS = [
         'excluded_projects', default=[],
         help='Ids of projects whose volumes are never moved. They still count '
              'as load.'),
+    cfg.ListOpt(
+        'zones', default=[],
+        help='Availability zones whose pools and volumes this balancer sees. '
+             'Set it in a large cloud to run one balancer a zone: what is '
+             'down or being migrated in one then holds no other. Each needs '
+             'a [serifos] state_dir, lock_url and databases of its own. '
+             'Empty: all zones.'),
     cfg.StrOpt(
         'lock_url',
         help='URL of the tooz backend by which balancers elect the one that '

@@ -7,6 +7,7 @@ What they mean for placing and moving is decided in ``plan``; a
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from collections.abc import Mapping
 import dataclasses
 import functools
@@ -218,6 +219,22 @@ class Inventory:
     def service_of(self, pool: str) -> Service | None:
         """The service of a pool, or one of its cluster."""
         return self.service_by_host.get(names.backend(pool))
+
+    def within(self, zones: Collection[str]) -> Inventory:
+        """Pools and volumes of these zones, or of no known one.
+
+        :param zones: none for all
+        """
+        def there(pool: str | None) -> bool:
+            service = self.service_of(pool or '')
+            return not zones or service is None or service.zone in zones
+        return dataclasses.replace(
+            self, pools=tuple(each for each in self.pools
+                              if there(each.name)),
+            services=tuple(each for each in self.services
+                           if not zones or each.zone in zones),
+            records=tuple(each for each in self.records if there(each.pool)),
+            unread=tuple(each for each in self.unread if there(each.pool)))
 
 
 class Cloud(Protocol):

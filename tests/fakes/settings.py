@@ -42,7 +42,7 @@ def balancer(directory='.', models='.', **given):
         'fix_at_once': False, 'interval_s': 300.0, 'window_s': 600.0,
         'settle_s': 600.0, 'cool_down_s': float(_DEFAULTS['cool_down']),
         'plan_ttl_s': float(_DEFAULTS['plan_ttl']),
-        'excluded_projects': frozenset(),
+        'excluded_projects': frozenset(), 'zones': frozenset(),
         **_defaults('planner', 'batch', 'parallel', 'hold', 'max_failures',
                     'auto_recover', 'allow_attached', 'balance',
                     'server_volumes'), **given})

@@ -12,6 +12,7 @@ from unittest import mock
 
 import numpy as np
 
+from serifos.telemetry import exporter
 from tests.fakes.settings import Limits
 from tests.unit import case
 from tests.unit.cmd import command
@@ -31,10 +32,17 @@ class BenchTestCase(case.DirectoryCase):
         with mock.patch.object(sys, 'path', [str(BENCH), *sys.path]):
             (cls.clusters, cls.algorithm_1, cls.optimum, cls.history,
              cls.backtests, cls.bonds, cls.truth, cls.process, cls.speed,
-             cls.annealing) = map(importlib.import_module, (
+             cls.annealing, cls.telemetry) = map(importlib.import_module, (
                  'clusters', 'algorithm_1', 'optimum', 'history',
                  'backtests', 'bonds', 'truth', 'process', 'speed',
-                 'annealing'))
+                 'annealing', 'telemetry'))
+
+    def test_what_node_exporters_answer_is_read(self):
+        found = exporter.reading(1.0, exporter.parse(
+            self.telemetry.text(3, 1.8e9)))
+        self.assertIsNone(found.fault)
+        self.assertEqual((self.telemetry.VOLUMES, {}),
+                         (len(found.volumes), found.faults))
 
     def test_plain_python_and_the_planner_move_alike(self):
         cluster = self.clusters.make_cluster(60, 10, seed=3, blur=True)

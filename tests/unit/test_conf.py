@@ -21,6 +21,7 @@ EMPTY_IS_UNSET = {
     ('balancer', 'max_moves'), ('balancer', 'settle'),
     ('balancer', 'lock_url'),
     ('balancer', 'excluded_projects'), ('balancer', 'windows'),
+    ('balancer', 'zones'),
     ('balancer', 'max_gib_per_hour'), ('balancer', 'max_gib_per_day'),
     ('balancer', 'max_gib_per_plan'),
     *(('telemetry', name) for name in (

@@ -20,6 +20,9 @@ and twenty together, against Cubist on eight sets of runs, and ``mars`` splines
 against R's earth; ``plans`` stores and reads plans of up to 100,000 volumes
 in SQLite, and lists them; ``process`` runs whole commands, each beside
 ``python -c 'import numpy'`` and ``openstack --help`` where that is installed;
+``rounds`` makes whole rounds of ``serifos-balancer run`` with a day of
+history, with up to 1.2 GiB in /var/tmp; ``telemetry`` takes readings of up to
+1,000 hosts and observes them, beside the parser of prometheus_client;
 ``reach`` tells how far ever thinner benchmarks of ``coverage`` seem
 to reach; ``truth`` tells what moves bring that are chosen by simulated devices
 themselves, without a model. Without a section it runs them all, in half an
@@ -43,7 +46,9 @@ import plans
 import process
 import reach
 import regression
+import rounds
 import speed
+import telemetry
 import truth
 import weigher
 
@@ -52,7 +57,8 @@ SECTIONS = {'speed': speed.lines, 'optimum': optimum.lines,
             'weigher': weigher.lines, 'history': history.lines,
             'bonds': bonds.lines, 'regression': regression.lines,
             'mars': mars.lines, 'plans': plans.lines, 'process': process.lines,
-            'reach': reach.lines, 'truth': truth.lines}
+            'reach': reach.lines, 'rounds': rounds.lines,
+            'telemetry': telemetry.lines, 'truth': truth.lines}
 
 
 def main() -> None:

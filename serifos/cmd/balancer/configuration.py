@@ -75,7 +75,8 @@ def settings(conf: cfg.ConfigOpts,
         allow_attached=said.allow_attached,
         balance=said.balance,
         server_volumes=said.server_volumes,
-        excluded_projects=frozenset(said.excluded_projects))
+        excluded_projects=frozenset(said.excluded_projects),
+        zones=frozenset(said.zones))
 
 
 def cluster(conf: cfg.ConfigOpts, path: str | None) -> Cluster:
