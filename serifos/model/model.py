@@ -80,8 +80,10 @@ class Model:
     def load(self, workloads: Iterable[Workload | None],
              floor: float = ACTIVE_FLOOR) -> Load:
         """The sum of the workloads, those outside the range counted."""
-        return Load.total(Load.of(w, bool(w and self.outside(w)), floor)
-                          for w in workloads)
+        return Load.total(
+            Load.of(each, bool(self.outside(each)), floor)
+            for each in workloads
+            if each is not None and each.is_active(floor))
 
     def predict(self, load: Load) -> float:
         """µs (or the unit of ``predicts``); 0 for a count of 0."""

@@ -200,10 +200,10 @@ class Pending:
                 elif listed.pool != one.pool:
                     self._keep(volume_id, dataclasses.replace(
                         one, pool=listed.pool))
-        for listed in known.volumes:
+        for listed in known.volumes if before else ():
             if listed.created_at is not None and not (
                     listed.id in self._recorded
-                    or before and listed.id in before.volume):
+                    or listed.id in before.volume):
                 self._arrive(listed, now)
         self._new_gib.clear()
         self._moving_gib.clear()

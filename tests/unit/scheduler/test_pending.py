@@ -10,7 +10,6 @@ import testtools
 
 from serifos.facts.cluster import Pool
 from serifos.facts.cluster import Volume
-from serifos.facts import pools
 from serifos.facts.workload import Workload
 from serifos.scheduler import inferred
 from serifos.scheduler import pending
@@ -19,7 +18,6 @@ from tests.unit.scheduler import files
 
 DEFAULT = Workload(30, 16, 8)
 MINE = Workload(5, 128, 8)
-NEW_S = pools.NEW_S
 TTL = 3600.0
 
 
@@ -219,10 +217,12 @@ class InferredTest(Case):
         self.assertEqual({}, self.standing())
 
     def test_old_volumes_that_sleep_are_not_new(self):
+        """Those that were there before, and those of long ago."""
         old = files.volume('1', 'a', None)
-        self.update(known(old, at=NEW_S, created_at=0.0), at=NEW_S, a=10)
+        self.update(known(old), a=10)
         self.assertEqual({}, self.standing())
-        self.update(known(old, at=9e3, created_at=1e3), at=9e3, a=10)
+        self.update(known(old, files.volume('2', 'a', None), at=9e3,
+                          created_at=1e3), at=9e3, a=20)
         self.assertEqual({}, self.standing())
 
     @ddt.data(None, -5.0)
