@@ -39,7 +39,7 @@ def never(entries: Sequence[journal.Entry], now: float) -> None:
 
 
 def barred(plan: Plan) -> batch.Barred:
-    """What bars further moves of a plan while others are under way.
+    """Hindrances of further moves of a plan while others are under way.
 
     That its approval is taken back, or it expires.
     """

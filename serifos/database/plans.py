@@ -122,7 +122,7 @@ class Plans:
         return self.database.run(read) if self.database.exists() else []
 
     def listed(self, expires_after: float = -math.inf) -> list[Listed]:
-        """What a list of them shows; reads none of the plans themselves.
+        """Lines of the list of plans, by columns: no plan is read.
 
         :param expires_after: only those that expire later, seconds of the
             epoch

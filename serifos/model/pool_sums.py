@@ -83,7 +83,7 @@ def of(cluster: Cluster, models: Mapping[str, Model], floor: float,
 
 @dataclasses.dataclass(frozen=True)
 class _Workloads:
-    """What volumes do.
+    """The workloads of volumes, and the Loads of those.
 
     :param typical: volume type → what stands in for a workload that is not
         known

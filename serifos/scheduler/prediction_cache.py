@@ -119,7 +119,7 @@ class NewcomersCache:
         self.lines: dict[str, Line] = {}
 
     def renew(self) -> None:
-        """What is known becomes an estimate for a new View."""
+        """Makes estimates of what is known, for a new View."""
         self.before, self.found = self.found, {}
         self.lines.clear()
 

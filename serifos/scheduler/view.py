@@ -51,7 +51,7 @@ class View:
         return any(device.slos for device in self.pools.devices)
 
     def workload(self, volume: Volume) -> Workload | None:
-        """What a volume does, or a typical one of its type."""
+        """The workload of a volume, or a typical one of its type."""
         means = self.pools.type.get(volume.volume_type)
         return volume.workload or (means and means.typical)
 
@@ -59,7 +59,7 @@ class View:
         return pools.load(self.pools.device[device].load)
 
     def correction(self, place: ModelledDevice) -> float:
-        """What predictions there are multiplied by."""
+        """The factor of predictions there."""
         return self.pools.correction.get(place, 1.0)
 
     def slos(self, device: str) -> list[predict.Slo]:

@@ -117,7 +117,7 @@ def _last(stored: Plans, plans: Sequence[Standing[Listed]],
 
 
 def _became(last: Standing[Plan] | None, entries: Sequence[Entry]) -> str:
-    """What became of it."""
+    """The outcomes of a plan that was approved, by its journal."""
     if last is None:
         return 'No plan was carried out yet.'
     made, asked = last.made, len(last.plan.moves)

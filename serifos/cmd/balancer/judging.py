@@ -104,7 +104,7 @@ def judged(conf: cfg.ConfigOpts, cluster: Cluster,
 
 
 def _past(conf: cfg.ConfigOpts) -> types.ModuleType | None:
-    """What reads journal and history; None where neither is there yet.
+    """Readers of journal and history; None where neither is there yet.
 
     Loading it, and SQLAlchemy with it, takes longer than most plans take.
     """
