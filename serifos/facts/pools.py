@@ -50,16 +50,16 @@ class DeviceSlo(NamedTuple):
 
 
 class Device(NamedTuple):
-    """The volumes of a device, added up.
+    """The volumes of a device, added up, for one of its pools' models.
 
-    :param model: whose latency and range hold here, where it is known
+    :param model: whose latency and range hold here
     :param latency_us: what all tenants of the cloud would see there with one
         typical volume more; None where that was not predicted
     :param slos: those that are the first to be violated
     """
 
     name: str
-    model: str | None = None
+    model: str
     latency_us: float | None = None
     load: Row = ()
     slos: Sequence[DeviceSlo] = ()
@@ -149,7 +149,14 @@ class Pools:
 
     @functools.cached_property
     def device(self) -> Mapping[str, Device]:
+        """The devices, each by one of its models."""
         return {device.name: device for device in self.devices}
+
+    @functools.cached_property
+    def place(self) -> Mapping[tuple[str, str], Device]:
+        """Device and model → its volumes, added up."""
+        return {(device.name, device.model): device
+                for device in self.devices}
 
     @functools.cached_property
     def correction(self) -> Mapping[tuple[str, str], float]:
@@ -203,7 +210,7 @@ class Pools:
             None if at is None else times.parse(at),
             doc['active_floor'], _row(doc['everyone']), doc['mean_gib'],
             [_pool(each['name'], each.get) for each in doc['pools']],
-            [Device(each['name'], each.get('model'), each.get('latency_us'),
+            [Device(each['name'], each['model'], each.get('latency_us'),
                     _row(each.get('load')),
                     [_slo(slo) for slo in each.get('slos', ())])
              for each in doc['devices']],

@@ -35,10 +35,11 @@ def of(cluster: Cluster, models: Mapping[str, Model], floor: float,
     :param floor: outstanding I/Os below which a volume is idle
     :param created_at: volume → seconds of the epoch, as far as known
     """
-    stems = {pool.device_key: pool.model or pool.name for pool
-             in reversed(cluster.pools) if pool.state == 'up'}
+    places = dict.fromkeys((pool.device_key, pool.model or pool.name)
+                           for pool in cluster.pools if pool.state == 'up')
+    up = {device for device, _ in places}
     homes = {pool.name: pool.device_key for pool in cluster.pools
-             if pool.device_key in stems}
+             if pool.device_key in up}
     gib = dict.fromkeys(homes, 0.0)
     residents: dict[str | None, list[Volume]] = {}
     for volume in cluster.volumes:
@@ -47,10 +48,11 @@ def of(cluster: Cluster, models: Mapping[str, Model], floor: float,
             gib[volume.pool] += volume.size_gib
     types = _types(cluster.volumes, floor)
     its = _Workloads({each.name: each.typical for each in types}, floor)
-    loads = {device: its.load(models.get(stem), residents.get(device, ()))
-             for device, stem in stems.items()}
+    loads = {place: its.load(models.get(place[1]), residents.get(
+        place[0], ())) for place in places}
+    once = {device: load for (device, _), load in loads.items()}
     everyone = Load.total(
-        [*loads.values(), its.load(None, residents.get(None, ()))])
+        [*once.values(), its.load(None, residents.get(None, ()))])
     at = None if cluster.observed_at is None else times.parse(
         cluster.observed_at)
     young = {name for name, created in created_at.items()
@@ -64,11 +66,11 @@ def of(cluster: Cluster, models: Mapping[str, Model], floor: float,
             pool.name, pool.device_key, pool.model or pool.name,
             pool.state == 'up', pool.correction, gib[pool.name],
             pool.copies_gib) for pool in cluster.pools if pool.name in homes],
-        [_device(device, stem, models.get(stem), loads[device], everyone, [
+        [_device(device, stem, models.get(stem), load, everyone, [
             (volume, its.load(models.get(stem), [volume]))
             for volume in residents.get(device, ())
             if volume.max_latency_us is not None])
-         for device, stem in stems.items()],
+         for (device, stem), load in loads.items()],
         types,
         [pools.ListedVolume(
             volume.id, volume.pool, volume.size_gib, its.active(volume),

@@ -254,7 +254,7 @@ class PredictionCache:
         """
         view, stem = self._view, place.model
         model = view.models[stem]
-        load = view.load(place.device)
+        load = view.load(place)
 
         def own(workload: Workload) -> Load:
             return self._load_of(stem, model, workload)
@@ -264,7 +264,7 @@ class PredictionCache:
         load = predict.with_added(model, own, load, pending)
         load = predict.with_added(model, own, load, coming)
         everyone = predict.total(own, view.everyone, coming)
-        slos = [slo for slo in view.slos(place.device) if slo.volume != but]
+        slos = [slo for slo in view.slos(place) if slo.volume != but]
         slos += (predict.Slo(
             own(workload) if workload else Load(), latency_us)
             for latency_us, workload in pending_slos)

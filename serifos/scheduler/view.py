@@ -55,30 +55,34 @@ class View:
         means = self.pools.type.get(volume.volume_type)
         return volume.workload or (means and means.typical)
 
-    def load(self, device: str) -> Load:
-        return pools.load(self.pools.device[device].load)
+    def load(self, place: ModelledDevice) -> Load:
+        return pools.load(self._device(place).load)
+
+    def _device(self, place: ModelledDevice) -> pools.Device:
+        """By another model, where the file has it only by that."""
+        return self.pools.place.get(place) or self.pools.device[place.device]
 
     def correction(self, place: ModelledDevice) -> float:
         """The factor of predictions there."""
         return self.pools.correction.get(place, 1.0)
 
-    def slos(self, device: str) -> list[predict.Slo]:
+    def slos(self, place: ModelledDevice) -> list[predict.Slo]:
         """The SLOs on a device that are the first to be violated."""
         return [predict.Slo(pools.load(slo.load), slo.max_latency_us,
                             slo.volume)
-                for slo in self.pools.device[device].slos]
+                for slo in self._device(place).slos]
 
     @functools.cached_property
     def typical(self) -> Mapping[ModelledDevice, predict.Prediction]:
         """The predictions with a typical newcomer that the file has."""
         found = {}
         for its in self.pools.devices:
-            model = self.models.get(its.model or '')
+            model = self.models.get(its.model)
             if model is not None and its.latency_us is not None:
                 place = ModelledDevice(its.name, its.model)
                 by = self.correction(place)
                 found[place] = predict.prediction_of(
                     by * its.latency_us, model, by * its.latency_us,
                     [by * slo.seen_us for slo in its.slos],
-                    self.slos(its.name))
+                    self.slos(place))
         return found

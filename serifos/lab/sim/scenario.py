@@ -235,7 +235,7 @@ def place(volume: Volume, cluster: Cluster,
     known = pool_sums.of(cluster, models, workload.ACTIVE_FLOOR, {})
     found: dict[str, float] = {}
     for each in known.devices:
-        model = models.get(each.model or '')
+        model = models.get(each.model)
         if model is not None:
             its = model.load([volume.workload])
             prediction = predict.prediction(

@@ -75,6 +75,17 @@ class PoolSumsTest(case.DirectoryCase):
         self.assertEqual({100.0}, {
             slo.max_latency_us for slo in device.slos[:6]})
 
+    def test_pools_of_a_device_may_name_two_models(self):
+        small = files.model('small', range={'block_kib': (1, 32),
+                                            'count': (1, 9)})
+        found = of([Pool('a', 'ssd', device='sdb'),
+                    Pool('b', 'small', device='sdb')],
+                   [files.volume('1', 'a', 64)], ssd=SSD, small=small)
+        self.assertEqual([0, 1], [
+            pools.load(found.place['device:sdb', name].load).outside
+            for name in ('ssd', 'small')])
+        self.assertEqual(1, pools.load(found.everyone).count)
+
     def test_without_its_model_a_device_has_no_latency(self):
         device, = of([Pool('a', 'none')], [
             files.volume('1', 'a', max_latency_us=9.0)]).devices

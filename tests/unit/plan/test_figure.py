@@ -72,7 +72,7 @@ class FigureTestCase(testtools.TestCase):
         state = State.of(problem)
         view = files.view(cluster.pools, cluster.volumes, **clusters.MODELS)
         for i, one in enumerate(cluster.pools):
-            place = view.snapshot.place(one.name, one.model)
+            place = view.place(one.name, one.model)
             if place is None or place.model not in view.models or any(
                     mate.state != 'up' for mate in cluster.pools
                     if mate.device_key == one.device_key):

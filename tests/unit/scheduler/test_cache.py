@@ -79,7 +79,8 @@ class CacheTest(testtools.TestCase):
               ('features', ['count'], 'another version of serifos'),
               ('everyone', [float('nan')] * 22, 'not a finite number'),
               ('pools', [{'device': 'a'}], 'pools[0]'),
-              ('devices', [{'name': 'a', 'load': ['9']}], 'not 22 numbers'),
+              ('devices', [{'name': 'a', 'model': 'a', 'load': ['9']}],
+               'not 22 numbers'),
               ('volumes', {}, 'volumes must be array'))
     @ddt.unpack
     def test_a_member_that_cannot_be_is_named(self, name, value, why):

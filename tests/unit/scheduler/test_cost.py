@@ -135,7 +135,7 @@ class Case(testtools.TestCase):
         view = files.view([Pool(self.names[index], 'ssd')],
                           [self.volumes[index]],
                           ssd=files.model('ssd', kind='outstanding'))
-        load = view.load(self.names[index])
+        load = view.load(view.place(self.names[index], 'ssd'))
         self.predictor.asked = asked
         return self.predictor.predict(
             load + view.models['ssd'].load([newcomer]))
