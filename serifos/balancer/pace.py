@@ -12,6 +12,7 @@ import datetime
 import math
 from typing import Any
 
+from serifos.conf.windows import Window
 from serifos.facts.cluster import Cluster
 from serifos.facts import fields
 from serifos.facts import journal
@@ -31,25 +32,20 @@ _LATEST = 20
 class Pace:
     """The bounds that an operator sets on migrations in mode ``auto``.
 
-    :param windows: (begin, end) in minutes of the day, UTC; one that ends
-        before it begins lasts over midnight; none for the whole day
+    :param windows: in which they may begin; none for at any time
     """
 
-    windows: tuple[tuple[int, int], ...] = ()
+    windows: tuple[Window, ...] = ()
     max_gib_per_hour: float | None = None
     max_gib_per_day: float | None = None
 
     def closed(self, now: float) -> str | None:
         """Why no migration may begin now, or None."""
         at = datetime.datetime.fromtimestamp(now, datetime.UTC)
-        minute = at.hour * 60 + at.minute
-        if not self.windows or any(
-                begin <= minute < end if begin < end
-                else minute >= begin or minute < end
-                for begin, end in self.windows):
+        if not self.windows or any(each.has(at) for each in self.windows):
             return None
-        return (f'it is {at:%H:%M} UTC, outside of [balancer] windows '
-                f'{",".join(map(_text, self.windows))}')
+        return (f'it is {self.windows[0].clock(at)}, outside of [balancer] '
+                f'windows {", ".join(map(str, self.windows))}')
 
     def bounded(self, found: Cluster) -> Cluster:
         """The cluster, in which volumes larger than a limit stay.
@@ -86,12 +82,6 @@ class Pace:
                 return (f'{had:g} GiB were moved and {size_gib:g} GiB would '
                         f'be more than [balancer] {name}, {most:g}')
         return None
-
-
-def windows(texts: Iterable[str]) -> tuple[tuple[int, int], ...]:
-    """Windows from texts such as ``22:00-06:00``."""
-    return tuple((_minute(begin), _minute(end)) for begin, _, end in (
-        text.partition('-') for text in texts))
 
 
 def moved_gib(entries: Iterable[journal.Entry], since: float) -> float:
@@ -168,12 +158,3 @@ def _mean(had: Sequence[tuple[float, float]]) -> float:
 def _was_in_use(request: journal.Entry) -> bool:
     seen = request.facts.get('seen')
     return isinstance(seen, Mapping) and seen.get('status') == 'in-use'
-
-
-def _minute(text: str) -> int:
-    hours, _, minutes = text.partition(':')
-    return int(hours) * 60 + int(minutes)
-
-
-def _text(window: tuple[int, int]) -> str:
-    return '-'.join(f'{at // 60:02}:{at % 60:02}' for at in window)

@@ -2,8 +2,8 @@
 """[balancer]: how plans are made and carried out."""
 
 from oslo_config import cfg
-from oslo_config import types
 
+from serifos.conf import windows
 from serifos import plugins
 
 GROUP = cfg.OptGroup('balancer', title='How plans are made and carried out')
@@ -238,12 +238,12 @@ OPTS = [
              'take that long. If it is missing here, slow copies count as '
              'failed. 0: no limit.'),
     cfg.ListOpt(
-        'windows', default=[], item_type=types.String(
-            regex='^([01][0-9]|2[0-3]):[0-5][0-9]-([01][0-9]|2[0-3]):[0-5]'
-                  '[0-9]$'),
-        help='When migrations may begin in mode auto, UTC, as in '
-             '22:00-06:00,12:00-13:00. A migration that has begun may end '
-             'later. Empty: at any time.'),
+        'windows', default=[], item_type=windows.Window.parse,
+        help='When migrations may begin in modes auto and approve, as in '
+             '22:00-06:00,sat-sun 00:00-24:00 or mon-fri 22:00-06:00 '
+             'Europe/Berlin. Days are those on which a window begins; '
+             'without a time zone it is in UTC. A migration that has begun '
+             'may end later. Empty: at any time.'),
     cfg.FloatOpt(
         'max_gib_per_hour', min=0.001, max=1e9,
         help='GiB that may be moved within an hour in mode auto; a larger '

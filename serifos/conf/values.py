@@ -16,6 +16,18 @@ import re
 
 from oslo_config import cfg
 
+_SAID = (
+    (r"invalid literal for int\(\) with base 10: (.*)",
+     r'\1 is no whole number'),
+    (r'could not convert string to float: (.*)', r'\1 is no number'),
+    (r"Unexpected boolean value (.*)", r'\1 is neither true nor false'),
+    (r'Should be (less|greater) than or equal to (.*)', lambda found: (
+        f'at {"most" if found[1] == "less" else "least"} {found[2]} is '
+        'allowed')),
+    (r'Valid values are \[(.*)\], but found (.*)',
+     r'\2 is none of \1'))
+"""What oslo.config and Python say of a value, and what we say."""
+
 EMPTY = 'is left empty; give it a value, or take the line out'
 
 
@@ -87,4 +99,6 @@ def clause(exc: Exception) -> str:
     said = str(exc)
     where = re.search(r"detail='([^']*)'", said)
     why = said.partition('is not valid: ')[2] or said
+    for theirs, ours in _SAID:
+        why = re.sub(theirs, ours, why)
     return (f'of {where[1]} ' if where else '') + f'cannot be used: {why}'

@@ -60,7 +60,7 @@ def settings(conf: cfg.ConfigOpts,
                 outcome.PATIENCE * bounded.copying.limited),
             back_off_s=said.back_off),
         pace=pace.Pace(
-            pace.windows(said.windows), said.max_gib_per_hour,
+            tuple(said.windows), said.max_gib_per_hour,
             balancer.GIB_PER_DAY if said.max_gib_per_day is None
             and said.mode == 'auto' else said.max_gib_per_day),
         planner=said.planner, auto=said.mode != 'advise',

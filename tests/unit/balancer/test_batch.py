@@ -7,6 +7,7 @@ import ddt
 
 from serifos.balancer import batch
 from serifos.balancer.pace import Pace
+from serifos.conf.windows import Window
 from serifos.facts.cluster import Cluster
 from serifos.facts.cluster import Pool
 from serifos.facts.cluster import Volume
@@ -306,7 +307,7 @@ class ParallelTest(cloud.Case):
 
     def test_a_window_that_closes_ends_the_batch(self):
         self.set(parallel=1)
-        pace = Pace(windows=((0, 1), ))
+        pace = Pace(windows=(Window.parse('00:00-00:01'),))
         self.now = times.parse('2027-01-15T00:00:50Z')
         self.assertEqual(['success', 'hindered'], self.carry_out(pace=pace))
 

@@ -5,6 +5,7 @@ import ddt
 import testtools
 
 from serifos.balancer import pace
+from serifos.conf.windows import Window
 from serifos.facts.journal import Entry
 from serifos.facts import times
 from serifos.plan.limits import Copying
@@ -12,6 +13,10 @@ from tests.unit.balancer import cloud
 
 USUAL = Copying(10.0, 10.0)
 NOON = times.parse('2027-01-15T12:00:00Z')
+
+
+def windows(texts):
+    return tuple(map(Window.parse, texts))
 
 
 def entry(kind, at, volume, **facts):
@@ -29,19 +34,13 @@ def moved(at, volume, gib, seconds=100.0, result='success',
 @ddt.ddt
 class PaceTest(testtools.TestCase):
 
-    @ddt.data(
-        ([], '12:00', True), (['11:00-13:00'], '12:59', True),
-        (['11:00-13:00'], '13:00', False), (['22:00-06:00'], '23:00', True),
-        (['22:00-06:00'], '05:59', True), (['22:00-06:00'], '06:00', False),
-        (['01:00-02:00', '12:00-12:30'], '12:10', True))
-    @ddt.unpack
-    def test_windows(self, texts, at, open_then):
-        now = times.parse(f'2027-01-15T{at}:00Z')
-        why = pace.Pace(pace.windows(texts)).closed(now)
-        self.assertEqual(open_then, why is None, why)
-        if why is not None:
-            self.assertIn(f'it is {at} UTC', why)
-            self.assertIn(texts[0], why)
+    def test_outside_of_all_windows_it_says_so(self):
+        bounds = pace.Pace(windows(['11:00-12:00', 'sat 10:00-18:00']))
+        self.assertIsNone(bounds.closed(NOON - 1))
+        self.assertEqual(
+            'it is Fri 12:00 UTC, outside of [balancer] windows '
+            '11:00-12:00, sat 10:00-18:00', bounds.closed(NOON))
+        self.assertIsNone(pace.Pace().closed(NOON))
 
     @ddt.data((100, None, True), (101, None, False), (50, 149, False),
               (50, 150, True))
@@ -89,7 +88,7 @@ class RoundTest(cloud.Case):
     """u and v are busy on the first pool."""
 
     def test_outside_of_the_windows_it_only_plans(self):
-        self.set(pace=pace.Pace(pace.windows(['00:00-00:01'])))
+        self.set(pace=pace.Pace(windows(['00:00-00:01'])))
         self.assertEqual(1, len(self.balancer.round().moves))
         self.assertEqual([], self.cinder.asked)
 
@@ -120,7 +119,7 @@ class RoundTest(cloud.Case):
         self.crowd('abcd')
         self.set(batch=4)
         self.now = NOON - 10
-        self.set(pace=pace.Pace(pace.windows(['11:59-12:00'])))
+        self.set(pace=pace.Pace(windows(['11:59-12:00'])))
         self.balancer.round()
         self.assertEqual(1, len(self.cinder.asked))
         self.assertIn('outside of [balancer] windows 11:59-12:00',

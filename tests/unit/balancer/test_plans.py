@@ -9,6 +9,7 @@ import testtools
 from serifos.balancer import pace
 from serifos.balancer.plans import standings
 from serifos.balancer.status import Status
+from serifos.conf.windows import Window
 from serifos.facts.journal import Entry
 from serifos.facts import times
 from tests.fakes import settings
@@ -93,7 +94,7 @@ class StatusTest(testtools.TestCase):
     def test_why_it_waits(self):
         self.assertEqual((), status().waits)
         slow = dataclasses.replace(SETTINGS, pace=pace.Pace(
-            windows=((0, 1),), max_gib_per_hour=5.0))
+            windows=(Window.parse('00:00-00:01'),), max_gib_per_hour=5.0))
         found = status(request(90), outcome(60, 'success'), settings=slow)
         for words, clause in zip(
                 ('outside of [balancer] windows', 'max_gib_per_hour',
