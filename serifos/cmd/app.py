@@ -8,6 +8,7 @@ from collections.abc import Callable
 from collections.abc import Iterator
 from collections.abc import Sequence
 import contextlib
+import difflib
 import functools
 from importlib import metadata
 from importlib import util
@@ -131,6 +132,13 @@ class App(app.App):
         """Refuses options without a command; cliff would open a shell."""
         print(f'{self.NAME}: Give a command; see --help.', file=sys.stderr)
         raise SystemExit(errors.InputError.exit_code)
+
+    def get_fuzzy_matches(self, cmd: str) -> list[str]:
+        """The verbs that begin so, then those that are spelt alike."""
+        verbs = sorted(self.command_manager.commands)
+        return [*dict.fromkeys([
+            *(verb for verb in verbs if verb.startswith(cmd)),
+            *difflib.get_close_matches(cmd, verbs, cutoff=0.7)])]
 
     def run_subcommand(self, argv: list[str]) -> int:
         """Runs a verb; an unknown one is an error like all others."""
