@@ -42,8 +42,9 @@ def price(seen: Outlook) -> str:
     """The cost of a plan of at least one move."""
     took, moves, wait = seen.copy_s, len(seen.plan.moves), seen.meanwhile_us
     return f'{seen.gib:,.6g} GiB copied' + (
+        f' by {moves:,} moves' if moves > 1 else '') + (
         '' if took is None else f' in about {phrases.duration(took)}'
-    ) + (f' by {moves:,} moves, one after another' if moves > 1 else '') + (
+        + (' if one runs at a time' if moves > 1 else '')) + (
         '.' if wait is None else
         f'; tenants there wait up to {phrases.ms(wait)} ms meanwhile.'
     ) + _worth(seen)

@@ -157,7 +157,7 @@ def moves(seen: Outlook, short: Mapping[str, str]
                      f'{"is" if more == 1 else "are"} not drawn.')
     listed = plan_text.of_moves(seen, short)
     if len(listed.rows) < len(every):
-        notes.append(f'The table has the {len(listed.rows)} that gain most; '
+        notes.append(f'The table has the first {len(listed.rows)}; '
                      'all are in serifos-balancer plan -f json.')
     if seen.plan.truncated:
         notes.append('More moves are acceptable: plan again when these are '

@@ -155,9 +155,9 @@ def _slow(seen: Outlook, short: Mapping[str, str]) -> str:
 
 
 def _who(parts: Sequence[Part], seen: Outlook) -> str:
-    first = parts[0].volume
-    return (f'{wording.volume(first, seen.shared_names)} has '
-            f'{wording.facts(first)}.')
+    return ' '.join(
+        f'{wording.volume(part.volume, seen.shared_names)} has '
+        f'{wording.facts(part.volume)}.' for part in explanation.causes(parts))
 
 
 def _moved(seen: Outlook, short: Mapping[str, str], mode: str) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
+import itertools
 import textwrap
 from typing import Any
 
@@ -35,6 +36,9 @@ VOLUMES = ('volume', 'name', 'outstanding', 'share', 'busy_us', 'without_us',
 """Of a document of an active volume of a pool."""
 
 _VOLUMES, _GOALS, _KINDS = 20, 10, 4
+
+_FEW, _HALF = 3, 0.5
+"""A pool is slow because of so many volumes with that part of its load."""
 
 _HEAT = {hot_by.BUSY: ('its device is busy for', '%',
                        ' of its time, which is'),
@@ -72,15 +76,33 @@ def paragraphs(seen: Outlook, name: str, heat: Heat | None,
 
 
 def blame(parts: Sequence[Part], seen: Outlook) -> str | None:
-    """Volume that adds most to the latency of a pool.
+    """The volumes that explain the latency of a pool, if any do.
+
+    A few volumes with half of its load do. Where it takes more, each has so
+    little that the pool would be as slow without it.
 
     :param parts: as of :func:`pool`
     """
     if not parts or parts[0].without_us is None:
         return None
-    return (f'Without {wording.volume(parts[0].volume, seen.shared_names)} it '
-            f'would have {phrases.ms(parts[0].without_us)} ms; no other '
-            'volume adds more.')
+    named = [f'{wording.volume(part.volume, seen.shared_names)} '
+             f'({100 * part.share:.0f} % of its load; without it '
+             f'{phrases.ms(part.without_us)} ms)' for part in causes(parts)]
+    if named:
+        return f'Because of {" and ".join(named)}.'
+    most = max(parts, key=lambda part: part.share)
+    return ('Because of no few volumes: it takes more than '
+            f'{_FEW} to have half of its load; the heaviest, '
+            f'{wording.volume(most.volume, seen.shared_names)}, has '
+            f'{100 * most.share:.0f} %.')
+
+
+def causes(parts: Sequence[Part]) -> Sequence[Part]:
+    """The fewest volumes with half of the load of a pool, if they are few."""
+    heaviest = sorted(parts, key=lambda part: -part.share)[:_FEW]
+    had = itertools.accumulate(part.share for part in heaviest)
+    return next((heaviest[:number] for number, share in enumerate(had, 1)
+                 if share >= _HALF), ())
 
 
 def volumes(seen: Outlook, name: str, parts: Sequence[Part],

@@ -158,7 +158,7 @@ def _turn(was: str, then: str) -> str:
 
 
 def moves(seen: outlook.Outlook, short: Mapping[str, str]) -> Iterator[str]:
-    """The moves, in their order; of many those that gain most."""
+    """The moves in the order in which they run, of many the first."""
     plan = seen.plan
     if not plan.moves:
         return
@@ -171,35 +171,26 @@ def moves(seen: outlook.Outlook, short: Mapping[str, str]) -> Iterator[str]:
 
 
 def of_moves(seen: outlook.Outlook, short: Mapping[str, str]) -> table.Table:
-    """A row for each of at least one move, or for those that gain most."""
-    plan = seen.plan
-    every = [*zip(plan.moves, seen.volumes)]
-    shown = every if len(every) <= _MOVES else sorted(
-        every, key=lambda one: _gain_us(one[0]), reverse=True)[:_MOVES]
+    """A row for each of at least one move, of many for the first."""
     rows = [_move(move, volume, short, seen.shared_names)
-            for move, volume in shown]
+            for move, volume in zip(seen.plan.moves[:_MOVES], seen.volumes)]
     columns = [*rows[0]][:_ALWAYS] + [
         name for name in [*rows[0]][_ALWAYS:]
         if {row[name] for row in rows} - {'–', _HOT}]
     return table.Table(
         columns, [[row[name] for name in columns] for row in rows],
         textwrap.fill(
-            'Moves' + ('' if len(shown) == len(every) else
-                       ', those that gain most')
-            + '. copying: latencies of both pools meanwhile, ms; gain: of '
-            'the source.', wording.WIDTH))
-
-
-def _gain_us(move: Move) -> float:
-    return (move.source_before_us or 0.0) - (move.source_after_us or 0.0)
+            'Moves, in the order in which they run. copying: latencies of '
+            'both pools meanwhile, ms; gain: of the source.',
+            wording.WIDTH))
 
 
 def _move(move: Move, volume: Volume | None,
           short: Mapping[str, str], shared: Container[str]
           ) -> dict[str, object]:
     """Its row; what is known of none of the moves is left out then."""
-    gain = None if not move.source_before_us else -(
-        _gain_us(move) / move.source_before_us)
+    gain = None if not move.source_before_us else (
+        (move.source_after_us or 0.0) / move.source_before_us - 1)
     known = volume or Volume(move.volume, move.source, move.size_gib)
     return {
         'volume': wording.volume(known, shared), 'GiB': float(move.size_gib),

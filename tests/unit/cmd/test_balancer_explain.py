@@ -44,9 +44,8 @@ class ExplainTest(case.DirectoryCase):
                       'not be moved at all.', first)
         self.assertIn('1 SLO of its volumes is forecast to be violated.',
                       first)
-        self.assertIn('Without a06cef3c-2823-5278-8af0-5e278b902de5 it would '
-                      'have 1.76 ms; no other volume adds more.',
-                      first)
+        self.assertIn('Because of a06cef3c-2823-5278-8af0-5e278b902de5 (33 % '
+                      'of its load; without it 1.76 ms) and fee4e269', first)
         rows = [line for line in out.split('\n') if ' a plan moves it' in line
                 or ' stays: ' in line]
         self.assertEqual(3, len(rows), out)

@@ -64,9 +64,8 @@ class ReportTest(case.DirectoryCase):
         said = ' '.join(self.run_verb('plan')[1].split())
         self.assertRegex(slow, r'^Yes, 1 pool is hot and 2 SLOs are forecast '
                                r'to be violated: node1 with 4\.94 ms\.$')
-        self.assertIn('node1: Without a06cef3c-2823-5278-8af0-5e278b902de5 '
-                      'it would have 1.76 ms; no other volume adds '
-                      'more.', whom)
+        self.assertIn('node1: Because of a06cef3c-2823-5278-8af0-5e278b902de5 '
+                      '(33 % of its load; without it 1.76 ms) and', whom)
         self.assertIn(' has 60 GiB, type gold.', whom)
         self.assertIn('from node1 to node5', moved)
         self.assertIn('In mode advise nothing moves until', moved)
