@@ -327,7 +327,7 @@ class Carrier:
             return journal.doubt(entries) or barred(entries, now) or (
                 pace.closed(now)) or pace.exceeded(
                     move.size_gib, entries, now) or next(in_flight(
-                        self.executor.cinder.inventory().within(
+                        self.executor.cinder.under_way().within(
                             self.settings.zones), {*over, *ours}), None)
 
         return self._batch(hindrance, devices, bundles).carry_out(

@@ -33,7 +33,9 @@ from serifos.facts import cinder_errors
 from serifos.facts import fields
 from serifos.facts.inventory import Inventory
 from serifos.facts.inventory import Record
+from serifos.facts.inventory import Service
 from serifos.facts.inventory import Type
+from serifos.facts.inventory import Unread
 from serifos.facts import names
 from serifos.facts.servers import Attachment
 from serifos import web
@@ -42,6 +44,13 @@ VERSION = '3.70'
 """The API's microversion, in Cinder since Xena."""
 
 _OLD_COPY = 'migration src for '
+
+_UNDER_WAY = (
+    ('migration_status', 'starting'), ('migration_status', 'migrating'),
+    ('migration_status', 'completing'), ('migration_status', 'deleting'),
+    ('status', 'deleting'), ('status', 'error_deleting'))
+"""What volumes of a migration show, in its order: one that goes on while they
+are asked for is found under what it shows next, and counts as that."""
 
 _ALL_PROJECTS = ('it lists the volumes of one project only; policy '
                  'context_is_admin')
@@ -121,10 +130,7 @@ class Cinder:
             pools, bad_pools = api_views.each('pool', self._reads.page(
                 '/scheduler-stats/get_pools', 'pools', detail=True),
                 api_views.pool)
-            services, bad_services = api_views.each(
-                'service', self._reads.page(
-                    '/os-services', 'services', binary='cinder-volume'),
-                api_views.service)
+            services, bad_services = self._services()
             volumes = self._volumes()
             types = self._types()
             self._refuse_hidden(volumes, types)
@@ -138,6 +144,20 @@ class Cinder:
             (*bad_pools, *bad_services, *bad_records, *bad_kinds))
         self._clusters = found.clusters
         return found
+
+    def under_way(self) -> Inventory:
+        """The services, and volumes that may take part in a migration."""
+        with api_errors.sentences(self._api):
+            docs = [doc for name, value in _UNDER_WAY
+                    for doc in self._volumes(**{name: value})]
+            volumes = list({api_views.id_of(doc) or nth: doc
+                            for nth, doc in enumerate(docs)}.values())
+            self._refuse_hidden(volumes, [])
+            services, bad_services = self._services()
+            records, bad_records = api_views.each(
+                'volume', volumes, api_views.record)
+        return Inventory((), services, records,
+                         unread=(*bad_services, *bad_records))
 
     def volume(self, volume_id: str) -> Record | None:
         """One volume as it is now, its snapshots not counted; None if gone."""
@@ -293,6 +313,11 @@ class Cinder:
                 '/types', 'volume_types', is_public=False))
         if why is not None:
             raise api_errors.denied(why)
+
+    def _services(self) -> tuple[tuple[Service, ...], tuple[Unread, ...]]:
+        return api_views.each('service', self._reads.page(
+            '/os-services', 'services', binary='cinder-volume'),
+            api_views.service)
 
     def _types(self) -> list[Any]:
         return self._reads.items('/types', 'volume_types', is_public=None)

@@ -247,6 +247,12 @@ class Cloud(Protocol):
     def inventory(self) -> Inventory:
         """Everything, of all projects."""
 
+    def under_way(self) -> Inventory:
+        """The services, and the volumes that take part in a migration.
+
+        Other volumes may be among them.
+        """
+
     def volume(self, volume_id: str) -> Record | None:
         """One volume as it is now, its snapshots not counted; None if gone."""
 

@@ -107,6 +107,13 @@ class Cinder(swaps.Swaps, Telemetry):
             tuple(self._records.values()),
             tuple(self._types.values()))
 
+    def under_way(self) -> Inventory:
+        found = self.inventory()
+        return dataclasses.replace(found, pools=(), types=(), records=tuple(
+            record for record in found.records if eligibility.migrating(record)
+            or record.migration_status == 'deleting'
+            or record.status in ('deleting', 'error_deleting')))
+
     def volume(self, volume_id: str) -> Record | None:
         self._answer()
         found = self._records.get(volume_id)

@@ -92,8 +92,8 @@ def volumes(data: bytes) -> None:
     """Cinder's replies over HTTP: to questions, and to what changes it."""
     asking = _asking(data, auth=noauth.NoAuth(endpoint=_URL))
     asked = client.keystone(asking, endpoint_override=_URL)
-    for ask in (lambda: asked.inventory(), lambda: asked.volume('v'),
-                lambda: asked.snapshots_of('v'),
+    for ask in (lambda: asked.inventory(), lambda: asked.under_way(),
+                lambda: asked.volume('v'), lambda: asked.snapshots_of('v'),
                 lambda: asked.attachments_of('v'),
                 lambda: asked.volume_type('gold'),
                 lambda: asked.migrate('v', 'b@ssd#ssd'),

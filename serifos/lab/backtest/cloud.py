@@ -127,6 +127,9 @@ class SimulatedCinder:
                 self._half, (*world.copies, *world.wipes))),
             self._types)
 
+    def under_way(self) -> Inventory:
+        return self.inventory()
+
     def volume(self, volume_id: str) -> Record | None:
         return self._records.get(self._number.get(volume_id, -1))
 

@@ -142,6 +142,41 @@ class InventoryTest(Case):
             self.assertEqual('volume 3.70',
                              request.headers['OpenStack-API-Version'])
 
+    def test_volumes_that_are_under_way(self):
+        self.everything()
+        steps = [{'migration_status': 'starting'},
+                 {'migration_status': 'migrating'},
+                 {'migration_status': 'completing'},
+                 {'migration_status': 'deleting'}, {'status': 'deleting'},
+                 {'status': 'error_deleting'}]
+        self.http.get(f'{URL}/volumes/detail', json={'volumes': []})
+        for nth, query in enumerate(steps[:2]):
+            self.http.get(
+                f'{URL}/volumes/detail?{parse.urlencode(query)}',
+                json={'volumes': [volume('u', **query), volume(
+                    f'v{nth}', **query)]})
+        found = self.cinder.under_way()
+        self.assertEqual(
+            {'u': 'migrating', 'v0': 'starting', 'v1': 'migrating'},
+            {each.id: each.migration_status for each in found.records})
+        self.assertEqual('a@ssd', found.service_of('a@ssd#ssd').host)
+        self.assertEqual((), found.unread)
+        self.assertEqual(
+            [{name: [value] for name, value in query.items()}
+             for query in steps],
+            [{name: value for name, value in query.items()
+              if name in ('status', 'migration_status')}
+             for query in self.questions('/volumes/detail')])
+
+    def test_what_is_under_way_and_cannot_be_read(self):
+        self.everything()
+        self.http.get(f'{URL}/volumes/detail', json={'volumes': [
+            {'id': 'u', 'migration_status': 'migrating'},
+            {'migration_status': 'starting'}, volume('w')]})
+        self.assertEqual(['migrating', 'starting'], sorted({
+            each.migration_status
+            for each in self.cinder.under_way().unread}))
+
     def test_a_volume_deleted_between_two_pages(self):
         self.everything()
         first = {'volumes': [volume('u'), volume('gone')],
@@ -157,8 +192,9 @@ class InventoryTest(Case):
 class RightsTest(Case):
     """What Cinder 29 leaves out where a policy does not let us see it."""
 
-    def denied(self):
-        error = self.assertRaises(cinder_errors.Refused, self.cinder.inventory)
+    def denied(self, ask=None):
+        error = self.assertRaises(
+            cinder_errors.Refused, ask or self.cinder.inventory)
         self.assertEqual(403, error.status)
         self.assertIn('Cinder denies access (it ', str(error))
         return str(error)
@@ -190,7 +226,8 @@ class RightsTest(Case):
     def test_a_project_without_volumes(self):
         self.everything()
         self.page('/volumes/detail', 'volumes', [])
-        self.assertIn('context_is_admin', self.denied())
+        for ask in self.cinder.inventory, self.cinder.under_way:
+            self.assertIn('context_is_admin', self.denied(ask))
 
     def test_a_cloud_without_volumes(self):
         self.everything()
@@ -198,6 +235,7 @@ class RightsTest(Case):
         self.http.get(f'{URL}/types?is_public=False',
                       json={'volume_types': []})
         self.assertEqual((), self.cinder.inventory().records)
+        self.assertEqual((), self.cinder.under_way().records)
 
 
 @ddt.ddt
