@@ -18,6 +18,7 @@ copyright = 'The serifos developers'
 
 html_theme = 'openstackdocs'
 html_static_path = ['_static']
+html_theme_options = {'sidebar_search': True}
 openstackdocs_auto_name = False
 openstackdocs_auto_version = False
 pygments_style = 'native'
