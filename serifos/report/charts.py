@@ -407,17 +407,6 @@ def bar(x: float, y: float, width: float, height: float, name: str,
                    style=_fill(name))
 
 
-def curve(points: Sequence[tuple[float, float]], name: str,
-          dash: str = 'none', width: float = 1.8) -> str:
-    """A line through places, 0 to 100 each way, over all of its parent."""
-    path = 'M' + ' '.join(f'{x:.2f} {y:.2f}' for x, y in points)
-    return element('svg', element(
-        'path', d=path, fill='none', vector_effect='non-scaling-stroke',
-        stroke_width=width, stroke_dasharray=dash, style=_stroke(name)),
-        viewBox='0 0 100 100', preserveAspectRatio='none', width='100%',
-        height='100%')
-
-
 def picture(label: str, height: float, *inside: str) -> str:
     """A drawing as wide as there is room.
 
@@ -428,20 +417,20 @@ def picture(label: str, height: float, *inside: str) -> str:
                    width='100%', height=float(height))
 
 
-def captioned(caption: str, *inside: str, class_: str = '') -> str:
+def captioned(caption: str, *inside: str) -> str:
     """Drawings under a caption.
 
     :param caption: elements, or text that is escaped already
     """
     return element('figure', element('figcaption', caption), element(
-        'div', *inside, class_=class_))
+        'div', *inside))
 
 
-def row(name: str, drawn: str, value: str, kind: str = '') -> str:
+def row(name: str, drawn: str, value: str) -> str:
     """A drawing between a name and a value."""
     return element(
         'div', element('span', html.escape(name)), drawn,
-        element('span', html.escape(value)), class_=f'row {kind}'.strip())
+        element('span', html.escape(value)), class_='row')
 
 
 def legend(marks: Iterable[tuple[str, str]]) -> str:

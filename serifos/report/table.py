@@ -35,13 +35,13 @@ _width: contextvars.ContextVar[int | None] = contextvars.ContextVar(
 class Table:
     """Rows under a header; numbers are aligned right and shortened.
 
-    :param title: of a table that is folded on a page
+    :param hints: on a page, of each row, where a pointer rests on it
     """
 
     header: Sequence[str]
     rows: Sequence[Sequence[object]]
     caption: str = ''
-    title: str = ''
+    hints: Sequence[str] = ()
 
 
 def percent(fraction: float | None, form: str = '.1f') -> str | None:

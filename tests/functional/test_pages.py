@@ -24,8 +24,10 @@ except ImportError:
 
 AUDITED = (400, 'light'), (1280, 'dark')
 EXAMPLES = pathlib.Path(__file__).parents[2] / 'etc/serifos/examples'
-LARGEST = 1_000_000
-"""Characters of a page of 1,000 pools."""
+LARGEST = 3_000_000
+"""Bytes of a page of 1,000 pools and 10,000 volumes."""
+
+EVIL = '"><script>document.title = "evil"</script><img src=/evil>'
 
 
 @ddt.ddt
@@ -37,11 +39,15 @@ class PagesTest(machine.MachineTest):
                   'selenium or axe-core-python is not installed')
         self.browser = browser.Browser(self)
 
-    def report(self, pools):
+    def report(self, pools, volumes=0, evil=False):
         """The page of a cloud."""
         state = self.directory / 'state'
         shutil.copytree(EXAMPLES / 'models', state / 'models')
-        (state / 'cluster.json').write_text(json.dumps(clouds.cloud(pools)))
+        cloud = clouds.cloud(pools, volumes=volumes)
+        if evil:
+            for each in cloud['volumes']:
+                each.update(name=EVIL, server=EVIL, project_id=EVIL)
+        (state / 'cluster.json').write_text(json.dumps(cloud))
         file = self.directory / 'serifos.conf'
         file.write_text(f'[serifos]\nstate_dir = {state}\n'
                         f'models_dir = {state}/models\n')
@@ -73,6 +79,7 @@ class PagesTest(machine.MachineTest):
                     'Math.max(document.documentElement.scrollWidth, '
                     'window.innerWidth)'), where)
                 self.browser.unfold()
+                self.assertEqual([], self.cut() if width == 1280 else [])
                 # Nearly all the time that it takes: each width and each
                 # scheme once.
                 if (width, scheme) in AUDITED:
@@ -90,11 +97,79 @@ class PagesTest(machine.MachineTest):
         self.assertEqual([], self.browser.console())
         self.assertEqual({url}, self.browser.requests())
 
-    @ddt.data(5, 30, 1000)
-    def test_of_a_cloud(self, pools):
-        page = self.report(pools)
+    def cut(self):
+        """Tables of a cloud whose columns are wider than the page."""
+        return self.browser.asked(
+            '[...document.querySelectorAll(".tools ~ * .wide")]'
+            '.filter(each => each.scrollWidth > each.clientWidth)'
+            '.map(each => each.ariaLabel)')
+
+    @ddt.data((6, 0), (30, 380), (1000, 10_000))
+    @ddt.unpack
+    def test_of_a_cloud(self, pools, volumes):
+        page = self.report(pools, volumes)
         self.check(page, LARGEST)
         self.assertEqual([], questions.unanswered(page.read_text()))
+
+    def cells(self, table, column):
+        """The cells of a column that are shown; tables by their summary."""
+        return self.browser.asked(
+            '[...[...document.querySelectorAll("details")].find(each => '
+            f'each.innerText.startsWith({json.dumps(table)}))'
+            '.querySelector("tbody").rows]'
+            f'.map(row => row.cells[{column}].textContent)')
+
+    def press(self, text, table=''):
+        """Clicks on the first button that says so."""
+        self.browser.asked(
+            '[...document.querySelectorAll("button")].find(each => '
+            f'each.textContent === {json.dumps(text)} && each.closest('
+            '"details, section, p").textContent.includes('
+            f'{json.dumps(table)})).click()')
+
+    def search(self, text):
+        self.browser.asked(
+            '(() => { const input = document.querySelector("input"); '
+            f'input.value = {json.dumps(text)}; '
+            'input.dispatchEvent(new Event("input")); })()')
+
+    def test_tables_are_sorted_and_searched(self):
+        self.browser.look(self.report(30, 380).as_uri(), 1280, 'light')
+        self.browser.unfold()
+        names = self.cells('All 380', 0)
+        self.assertEqual(100, len(names))
+        self.press('Show all 380 rows')
+        self.assertEqual(380, len(self.cells('All 380', 0)))
+        for falls in True, False:
+            self.press('outstanding', 'All 380')
+            found = [float(each) for each in self.cells('All 380', 9)]
+            self.assertEqual(sorted(found, reverse=falls), found)
+        for text in ('mariadb-data-7', 'other-7', 'stor007 silver',
+                     self.cells('All 380', 3)[5]):
+            self.search(text)
+            found = len(self.cells('All 380', 0))
+            self.assertTrue(0 < found < 100, (text, found))
+        self.search('of nobody')
+        self.assertEqual([], self.cells('All 380', 0))
+        self.search('')
+        self.assertEqual(380, len(self.cells('All 380', 0)))
+        self.press('stor003.rack-0')
+        self.assertEqual({'stor003.rack-0'}, {*self.cells('All 380', 1)})
+        self.assertEqual('stor003.rack-0', self.browser.asked(
+            'document.querySelector("#hours b").textContent'))
+        self.press('Copy')
+        self.assertEqual(
+            'serifos-balancer plan --out plan.json && serifos-balancer apply '
+            'plan.json', self.browser.asked('String(getSelection())'))
+        self.assertEqual([], self.browser.console())
+
+    def test_names_of_tenants_do_nothing(self):
+        self.seen(self.report(30, evil=True).as_uri())
+        self.search(EVIL)
+        self.press('stor000.rack-0')
+        self.assertNotEqual('evil', self.browser.asked('document.title'))
+        self.assertEqual(0, self.browser.asked(
+            'document.querySelectorAll("img").length'))
 
     def test_of_a_cloud_that_is_served(self):
         self.report(5)
@@ -107,6 +182,8 @@ class PagesTest(machine.MachineTest):
         self.browser.look(url, 400, 'light')
         self.assertEqual(6, self.browser.asked(
             'Math.min(6, document.querySelectorAll("dt").length)'))
+        self.assertIs(False, self.browser.asked(  # so its script may run
+            'document.querySelector(".tools").hidden'))
         self.assertLessEqual(self.browser.requests(),
                              {url, f'{url}favicon.ico'})
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
+import shlex
 
 from oslo_config import cfg
 
@@ -17,6 +18,7 @@ from serifos.balancer.plans import Plans
 from serifos.balancer.plans import Standing
 from serifos.balancer.plans import standings
 from serifos.balancer.plans import UNDER_WAY
+from serifos.balancer.plans import VALID
 from serifos.balancer.status import Status
 from serifos.cmd.balancer import configuration
 from serifos.cmd.balancer import databases
@@ -26,10 +28,12 @@ from serifos.cmd.balancer import stored_history
 from serifos.database import journal
 from serifos import errors
 from serifos.facts.cluster import Cluster
+from serifos.facts.history import Series
 from serifos.facts.journal import corrected
 from serifos.facts.journal import Entry
 from serifos.facts.journal import Leader
 from serifos.facts import phrases
+from serifos.facts.pool_errors import HOUR_S
 from serifos.facts.pool_errors import Hours
 from serifos.plan import explain
 from serifos.plan import outlook
@@ -42,68 +46,123 @@ from serifos.report import page
 from serifos.report import table
 from serifos.report import wording
 
-_MOVES, _PLANS, _SAID = 20, 10, 3
+_MOVES, _PLANS, _SAID = 200, 20, 3
 _EXPLAINED = 3
+
+_HOURS, _WEEK, _FEW = 24, 7 * 24, 100
+"""Hours that are on the page; of so few pools a week of them."""
+
+_LINED = 200
+"""Slowest pools whose volumes' hours are on it, too."""
 
 
 def text(conf: cfg.ConfigOpts, planned: Planned, now: float,
-         say: Callable[[str], None]) -> str:
+         say: Callable[[str], None], named: str | None = None) -> str:
     """The page.
 
     :param now: seconds of the epoch
+    :param named: id or file of the plan; None for one of now
     :param say: is called with a sentence for what is left out
     :raises SerifosError: where the journal cannot be read
     """
     settings, cluster = configuration.settings(conf), planned.cluster
     entries: tuple[Entry, ...] = ()
-    lead, hours, plans, last = None, {}, [], None
+    lead, plans, last, valid = None, [], None, None
+    count = _HOURS if len(cluster.pools) > _FEW else _WEEK
+    hours: Hours = {}
+    volumes = Series.empty([], now - count * HOUR_S, now, HOUR_S)
     if settings.state_dir.is_dir():
         kept = journal.Journal(databases.database(conf), lambda: now)
         entries = corrected(kept.entries(), now)
-        lead, hours = kept.leader(), _hours(conf, now, say)
+        lead = kept.leader()
+        hours, volumes = _hours(conf, planned.seen, cluster, hours,
+                                volumes, say)
         stored = databases.plans(conf)
         plans = standings(stored.listed(), entries, now)
         last = _last(stored, plans, say)
+        valid = _valid(stored, plans, planned.plan, say)
     status = status_tables.status(settings, entries, cluster, now, lead)
     return cloud_page.render(cloud_page.Facts(
         cluster, planned.seen, planned.explained(), planned.slos(),
-        hours, entries, planned.became({
+        hours, volumes, entries, planned.became({
             each.volume for each in status.in_flight})
         + status_tables.carried_out_by(status),
+        _command(named or valid, status.mode),
         _became(last, entries),
-        *configuration.age(conf, cluster, now), now,
+        *configuration.age(conf, cluster, now),
         tuple(_sections(status, lead, plans, entries, cluster))))
 
 
-def _hours(conf: cfg.ConfigOpts, now: float,
-           say: Callable[[str], None]) -> Hours:
+def _hours(conf: cfg.ConfigOpts, seen: outlook.Outlook, cluster: Cluster,
+           pools: Hours, volumes: Series, say: Callable[[str], None]
+           ) -> tuple[Hours, Series]:
+    """The hours of pools and volumes, as far as serifos keeps them.
+
+    :param pools: where they cannot be read
+    :param volumes: the same, of no volume; its hours are read
+    :param say: is called with a sentence then
+    """
+    begin, end = volumes.begin, volumes.end
     try:
-        return stored_history.accuracy(conf).kept.hours(
-            now - cloud_charts.DAY_S, now)
+        pools = stored_history.accuracy(conf).kept.hours(begin, end)
+        past = stored_history.Past.of(conf)
+        if past.kept is not None:
+            slowest = {each.pool.name for each in sorted(
+                seen.pools, key=lambda each: (
+                    -cloud_charts.measured_us(each)))[:_LINED]}
+            volumes = past.kept.read(past.places(conf, {
+                each.id: each.pool for each in cluster.volumes
+                if each.pool in slowest}), begin, end, HOUR_S)
     except errors.SerifosError as exc:
-        say(f'The last day of pools is not shown: {exc}')
-        return {}
+        say(f'The last hours are not shown: {exc}')
+    return pools, volumes
+
+
+def _command(plan: str | None, mode: str) -> str:
+    """What carries a plan out.
+
+    :param plan: its id or its file; None where it is not stored
+    """
+    if plan is None:
+        return ('serifos-balancer plan --out plan.json && '
+                'serifos-balancer apply plan.json')
+    verb = 'approve' if mode == 'approve' else 'apply'
+    return f'serifos-balancer {verb} {shlex.quote(plan)}'
+
+
+def _valid(stored: Plans, plans: Sequence[Standing[Listed]], shown: Plan,
+           say: Callable[[str], None]) -> str | None:
+    """The stored plan that has the moves that are shown, if one is valid."""
+    for each in plans:
+        if each.state == VALID:
+            for plan in stored.every(say, ids=[each.plan.id]):
+                if [(move.volume, move.target) for move in plan.moves] == [
+                        (move.volume, move.target) for move in shown.moves]:
+                    return plan.id
+    return None
 
 
 def _sections(seen: Status, lead: Leader | None,
               plans: Sequence[Standing[Listed]],
               entries: Sequence[Entry],
               cluster: Cluster) -> Iterator[page.Section]:
-    """Its status, the migrations, and the plans that are kept."""
-    yield page.Section('What the balancer does', '', [], [
-        table.Table(('what', 'how it is'),
-                    list(status_tables.facts(seen, lead)), 'Its status.'),
-        *([status_tables.in_flight(seen, cluster)] if seen.in_flight else [])])
-    rows = _rows(entries, wording.volumes(cluster))
-    yield page.Section(
-        'Recent moves and failures', '' if rows else
-        'No migration has ended yet.', tables=[table.Table(
-            ('ended at', 'volume', 'from', 'to', 'min', 'what became of it',
-             'achieved'), rows[:_MOVES], 'The last migrations, the newest '
-            'first.')] if rows else [])
+    """Plans that are kept, migrations, and the status."""
     if plans:
-        yield page.Section('Plans', tables=[
-            status_tables.plans(plans[:_PLANS])])
+        listed = status_tables.plans(plans[:_PLANS])
+        yield page.Section('Plans', tables=[dataclasses.replace(
+            listed, header=(*listed.header, 'to carry it out'), rows=[
+                (*row, page.Command(_command(each.plan.id, seen.mode))
+                 if each.state == VALID and each.plan.move_count else '–')
+                for row, each in zip(listed.rows, plans)])])
+    rows = _rows(entries, wording.volumes(cluster))
+    if rows:
+        yield page.Section('Migrations', tables=[table.Table(
+            ('ended at', 'volume', 'from', 'to', 'min', 'what became of it',
+             'achieved'), rows[:_MOVES], 'The newest first.')], folded=True)
+    yield page.Section('Balancer', tables=[
+        table.Table((), [*status_tables.facts(seen, lead)]),
+        *([status_tables.in_flight(seen, cluster)] if seen.in_flight else [])],
+        folded=True)
 
 
 def _last(stored: Plans, plans: Sequence[Standing[Listed]],

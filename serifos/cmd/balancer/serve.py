@@ -47,6 +47,8 @@ from serifos.facts.cluster import Cluster
 from serifos.files import atomic
 from serifos.files import documents
 from serifos.files import owners
+from serifos.report import cloud_page
+from serifos.report import page
 
 PORT = 9756
 
@@ -63,7 +65,7 @@ _HEADERS = [
     ('Content-Type', 'text/html; charset=utf-8'),
     ('Cache-Control', 'no-store'), ('X-Content-Type-Options', 'nosniff'),
     ('Content-Security-Policy',
-     "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'")]
+     f"{page.policy(cloud_page.SCRIPT)}; frame-ancestors 'none'")]
 
 _Start = Callable[[str, list[tuple[str, str]]], object]
 
@@ -99,7 +101,7 @@ class Report(verb.Verb):
         drawn = cloud_report.text(conf, cloud_report.Planned.of(
             conf, cluster, configuration.models_dir(conf, args.models),
             self.say,
-            plan), time.time(), self.say)
+            plan), time.time(), self.say, args.plan)
         if args.out:
             path = pathlib.Path(args.out)
             atomic.replace(path, drawn)
@@ -260,12 +262,12 @@ class Pages:
 
     def _cloud(self, start: _Start) -> list[bytes]:
         try:
-            page = self._page.text()
+            drawn = self._page.text()
         except errors.SerifosError as exc:
             return _text(start, '503 Service Unavailable', str(exc))
         start('200 OK', [*_HEADERS, (
             'Refresh', str(max(60, self._conf.balancer.interval)))])
-        return [page.encode()]
+        return [drawn.encode()]
 
     def _why_unwell(self) -> str | None:
         try:

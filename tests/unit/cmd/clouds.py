@@ -7,8 +7,10 @@ import time
 from serifos.facts import times
 
 
-def cloud(pools, seed=0):
+def cloud(pools, seed=0, volumes=0):
     """A cluster.json whose first pools are slow; every tenth of them.
+
+    At least so many volumes, of which those that are added do little.
 
     Hosts have their domains, and names are as long as those of people's
     machines, which differ at their ends.
@@ -36,4 +38,13 @@ def cloud(pools, seed=0):
                 'workload': {
                     'write_pct': 30, 'iodepth': rng.uniform(0.15, 0.9),
                     'block_kib': 128 if i % 10 == 0 else 8}})
+    for n in range(volumes - len(doc['volumes'])):
+        doc['volumes'].append({
+            'id': f'{rng.getrandbits(128):032x}', 'pool': rng.choice(names),
+            'name': f'production-wiki-mariadb-data-{n}',
+            'project_id': f'{rng.getrandbits(128):032x}',
+            'server': f'other-{n}', 'volume_type': 'silver', 'size_gib': 50,
+            'movable': True, 'workload': {
+                'write_pct': 30, 'iodepth': rng.uniform(0.005, 0.02),
+                'block_kib': 8, 'iops': 20.0, 'latency_us': 600.0}})
     return doc

@@ -11,7 +11,7 @@ QUESTIONS = ('Is anything slow?', 'Because of whom?', 'What will be moved?',
 
 def words(text: str) -> str:
     """Without tags, and each run of spaces and line ends as one space."""
-    text = re.sub('<style>.*?</style>', '', text, flags=re.S)
+    text = re.sub(r'<(style|script)\b.*?</\1>', '', text, flags=re.S)
     return ' '.join(html.unescape(re.sub('<[^>]*>', ' ', text)).split())
 
 

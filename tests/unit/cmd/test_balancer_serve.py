@@ -259,7 +259,7 @@ class ServeTest(cloud.Case):
         self.balancer.observer.observe()
         page = self.get('/')[1]
         self.assertTrue(page.startswith('<!DOCTYPE html>'), page[:80])
-        self.assertIn('<p class="verdict">a ', page)
+        self.assertIn('<h1 class="verdict">', page)
         self.assertIn('No plan was carried out yet.', page)
         self.balancer.round()
         page = self.get('/')[1]
@@ -282,6 +282,8 @@ class ServeTest(cloud.Case):
         self.assertEqual('text/html; charset=utf-8', said['Content-Type'])
         self.assertEqual('no-store', said['Cache-Control'])
         self.assertIn("default-src 'none'", said['Content-Security-Policy'])
+        self.assertIn("; script-src 'sha256-",
+                      said['Content-Security-Policy'])
         self.assertEqual('300', said['Refresh'])
 
     def test_other_paths_and_methods(self):
