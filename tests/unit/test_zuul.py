@@ -126,3 +126,10 @@ class ZuulTest(testtools.TestCase):
         # Tempest skips them where there are fewer than two.
         self.assertGreater(len(found['devstack_localrc'][
             'CINDER_ENABLED_BACKENDS'].split(',')), 1)
+
+    def test_the_scenario_that_a_job_runs_is_there(self):
+        found = self.jobs['serifos-devstack-move']['vars']
+        name = found['tempest_test_regex'].removeprefix('^')
+        for place in found['tempest_plugins']:
+            package = ROOT / place.removeprefix('serifos/') / name
+            self.assertTrue((package / 'test_move.py').exists(), package)
