@@ -33,6 +33,7 @@ from serifos.cmd import output
 from serifos import errors
 from serifos.facts import phrases
 from serifos.files import atomic
+from serifos.report import wording
 
 if TYPE_CHECKING:
     from serifos.conf import Options
@@ -134,11 +135,11 @@ class App(app.App):
         raise SystemExit(errors.InputError.exit_code)
 
     def get_fuzzy_matches(self, cmd: str) -> list[str]:
-        """The verbs that begin so, then those that are spelt alike."""
+        """The verbs that begin so, and those spelt alike, else all."""
         verbs = sorted(self.command_manager.commands)
         return [*dict.fromkeys([
             *(verb for verb in verbs if verb.startswith(cmd)),
-            *difflib.get_close_matches(cmd, verbs, cutoff=0.7)])]
+            *difflib.get_close_matches(cmd, verbs, cutoff=0.7)])] or verbs
 
     def run_subcommand(self, argv: list[str]) -> int:
         """Runs a verb; an unknown one is an error like all others."""
@@ -208,7 +209,7 @@ class Fails(command.Command):
         """
         if not column_names and parsed_args.formatter == 'table':
             return 0
-        _check_columns(parsed_args.columns, column_names)
+        check_columns(parsed_args.columns, column_names)
         shown = {'value': output.of_value, 'csv': output.of_csv}.get(
             parsed_args.formatter)
         if shown is not None:
@@ -240,7 +241,8 @@ class Fails(command.Command):
     def _run(self, parsed_args: argparse.Namespace) -> int:
         quiet = self.app.options.verbose_level == 0
         silent, was = quiet and self._is_silent(parsed_args), self.app.stdout
-        with output.voice(quiet, silent):
+        with (output.voice(quiet, silent),
+              wording.whole_names(getattr(parsed_args, 'long', False))):
             try:
                 if silent:
                     self.app.stdout = sys.stdout  # where cliff's tables go
@@ -250,24 +252,24 @@ class Fails(command.Command):
 
     def _is_silent(self, parsed_args: argparse.Namespace) -> bool:
         """Whether nobody asked for what is printed, nor is asked about it."""
-        form = getattr(parsed_args, 'format', getattr(
-            parsed_args, 'formatter', None))
+        form = getattr(parsed_args, 'formatter', None)
         return (self.may_be_silent if form is None else form == 'table') and (
             getattr(parsed_args, 'yes', True))
 
 
-def _check_columns(asked: Sequence[str], names: Sequence[str]) -> None:
-    """Refuses ``-c`` where no name is known; cliff lists all there are.
+def check_columns(asked: Sequence[str], names: Sequence[str]) -> None:
+    """Refuses a ``-c`` that is not there, which cliff may ignore.
 
     :raises InputError: it names the first columns, as the rows of a model or
         a relation may be thousands
     """
     def plain(given: Sequence[str]) -> set[str]:
         return {name.lower().strip().replace(' ', '_') for name in given}
-    if asked and not plain(asked) & plain(names):
-        raise errors.InputError(
-            f'-c {asked[0]!r}: there is no such column; there are: '
-            f'{phrases.several(names, _COLUMNS) or "none"}.')
+    for name in asked:
+        if not plain([name]) & plain(names):
+            raise errors.InputError(
+                f'-c {name!r}: there is no such column; there are: '
+                f'{phrases.several(names, _COLUMNS) or "none"}.')
 
 
 class _Lacking(Fails):

@@ -46,6 +46,13 @@ def add_observation(parser: Any, what: str = 'the observation') -> None:
         '(default: [serifos] models_dir)')
 
 
+def add_long(parser: Any) -> None:
+    """``--long``, which :meth:`.app.Fails.run` obeys."""
+    parser.add_argument(
+        '--long', action='store_true', help='show all columns, and whole '
+        'names of pools, also in tables')
+
+
 def add_trust(parser: Any) -> None:
     """``--trust-models``."""
     parser.add_argument(

@@ -76,6 +76,11 @@ def narrowed(width: int | None) -> Iterator[None]:
         _width.reset(token)
 
 
+def width() -> int | None:
+    """How wide tables may be; None for as wide as they are."""
+    return _width.get()
+
+
 def as_text(table: Table) -> str:
     """A table as lines of text, columns of numbers aligned right."""
     columns = [_column([name, *map(shown, column)])

@@ -5,6 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Container
 from collections.abc import Iterable
+from collections.abc import Iterator
+import contextlib
+import contextvars
 
 from rich import cells
 
@@ -17,6 +20,9 @@ _NAME = 64
 _ID = 8  # characters of an id by which people tell volumes apart
 
 WIDTH = 79
+
+_whole: contextvars.ContextVar[bool] = contextvars.ContextVar(
+    'whole', default=False)
 
 _NO_BREAK = '\xa0'
 
@@ -77,9 +83,25 @@ def facts(one: Volume) -> str:
     return ', '.join(said)
 
 
+@contextlib.contextmanager
+def whole_names(whole: bool = True) -> Iterator[None]:
+    """Within it, pools are called by their whole names."""
+    token = _whole.set(whole)
+    try:
+        yield
+    finally:
+        _whole.reset(token)
+
+
+def are_whole() -> bool:
+    """Whether whole names were asked for, and with them all columns."""
+    return _whole.get()
+
+
 def pools(names: Iterable[str]) -> dict[str, str]:
     """Pool → what people call it."""
-    return {each: name(said) for each, said in short(names).items()}
+    return {each: name(each if are_whole() else said)
+            for each, said in short(names).items()}
 
 
 def pool(whole: str) -> str:

@@ -20,7 +20,7 @@ from serifos.balancer.plans import restore
 from serifos.cmd.balancer import adapters
 from serifos.cmd.balancer import stored_history
 from serifos.cmd.balancer import verb
-from serifos.cmd import output
+from serifos.cmd import listing
 from serifos import errors
 from serifos.facts import activity
 from serifos.facts import fields
@@ -51,7 +51,7 @@ _POOL_COLUMNS = 'pool', 'drifting', 'hours'
 _OUTSIDE = {1: 'above', -1: 'below', 0: None}
 
 
-class History(verb.Verb):
+class History(verb.Verb, listing.Listing):
     """Show the migrations that were requested, or what was seen over days.
 
     Without a VOLUME: the migrations and their outcomes. With one: its
@@ -86,32 +86,30 @@ class History(verb.Verb):
         parser.add_argument('--last', type=int, default=50, metavar='N',
                             help='show the last N entries of migrations '
                             '(default: 50)')
-        output.add_format(parser, 'a list', 'it')
         return parser
 
-    def take_action(self, parsed_args: argparse.Namespace) -> None:
+    def take_action(self, parsed_args: argparse.Namespace
+                    ) -> listing.Listed:
         if parsed_args.until is not None and (
                 parsed_args.what is None or parsed_args.pools):
             raise errors.InputError(
                 '--until ends the activity of a VOLUME; give one with it, '
                 'without --pools.')
         if parsed_args.out is not None:
-            self._write(parsed_args)
-            return
+            return self._write(parsed_args)
         if parsed_args.pools:
-            self._show_pools(parsed_args)
-            return
+            return self._show_pools(parsed_args)
         if parsed_args.what is None:
-            self._show_migrations(parsed_args)
-            return
+            return self._show_migrations(parsed_args)
         if parsed_args.volume is not None:
             raise errors.InputError(
                 '--volume selects migrations; give it, or a VOLUME whose '
                 'activity is shown, not both.')
         past = stored_history.Past.of(self.app.conf)
         found = self._activity(past, parsed_args)
-        output.show(parsed_args, _documents(found),
-                    lambda: f'{_told(found, past)}\n')
+        documents = _documents(found)
+        return self.listed(documents, lambda: f'{_told(found, past)}\n',
+                           documents, ('at', 'seconds', *_ACTIVITIES))
 
     def _activity(self, past: stored_history.Past,
                   parsed_args: argparse.Namespace) -> history.Series:
@@ -127,7 +125,8 @@ class History(verb.Verb):
         return past.history.read(
             places, end - _seconds(days, step_s), end, step_s)
 
-    def _write(self, parsed_args: argparse.Namespace) -> None:
+    def _write(self, parsed_args: argparse.Namespace
+               ) -> listing.Listed:
         """Writes what all volumes did."""
         if (parsed_args.what, parsed_args.volume) != (None, None) or (
                 parsed_args.pools):
@@ -139,11 +138,13 @@ class History(verb.Verb):
         seconds = _seconds(days, step_s)
         past = stored_history.Past.of(self.app.conf).history
         inventory = adapters.cinder(self.app.conf).inventory()
-        print(_write(
+        said = _write(
             parsed_args.out, past, inventory, journal.last_moves(
-                self.journal().entries()), seconds, step_s))
+                self.journal().entries()), seconds, step_s)
+        return self.listed([], lambda: f'{said}\n', [])
 
-    def _show_pools(self, parsed_args: argparse.Namespace) -> None:
+    def _show_pools(self, parsed_args: argparse.Namespace
+                    ) -> listing.Listed:
         """Shows the errors of pools."""
         if (parsed_args.volume, parsed_args.step) != (None, None):
             raise errors.InputError(
@@ -155,14 +156,15 @@ class History(verb.Verb):
         its = _read_pools(achieved.kept, now, now - seconds, parsed_args.what)
         of = 'pools' if parsed_args.what is None else (
             f'pool {parsed_args.what}')
-        output.show(
-            parsed_args, [pool.document() for pool in its],
-            lambda: f'{_pools(its, parsed_args.what)}\n' if its else
-            f'Nothing is known of {of} in that time; serifos-balancer run '
-            'records measured and predicted latencies of pools.\n',
-            names=_POOL_COLUMNS)
+        documents = [pool.document() for pool in its]
+        return self.listed(
+            documents, lambda: f'{_pools(its, parsed_args.what)}\n' if its
+            else f'Nothing is known of {of} in that time; serifos-balancer '
+            'run records measured and predicted latencies of pools.\n',
+            documents, _POOL_COLUMNS)
 
-    def _show_migrations(self, parsed_args: argparse.Namespace) -> None:
+    def _show_migrations(self, parsed_args: argparse.Namespace
+                         ) -> listing.Listed:
         if parsed_args.last < 1:
             raise errors.InputError(
                 f'The last {parsed_args.last} entries cannot be shown; give '
@@ -170,9 +172,9 @@ class History(verb.Verb):
         entries = [entry for entry in self.journal().entries()
                    if parsed_args.volume in (None, entry.facts.get('volume'))
                    ][-parsed_args.last:]
-        output.show(parsed_args, [entry.to_json() for entry in entries],
-                    lambda: f'{_migrations(entries)}\n',
-                    names=journal.Entry.names())
+        documents = [entry.to_json() for entry in entries]
+        return self.listed(documents, lambda: f'{_migrations(entries)}\n',
+                           documents, journal.Entry.names())
 
 
 def _told(found: history.Series, past: stored_history.Past) -> str:

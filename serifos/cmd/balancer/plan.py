@@ -9,12 +9,10 @@ from collections.abc import Sequence
 import time
 from typing import Any
 
-from cliff import command
-
 from serifos.balancer import planning
-from serifos.cmd import app
 from serifos.cmd.balancer import configuration
 from serifos.cmd.balancer import judging
+from serifos.cmd import listing
 from serifos.cmd import options
 from serifos.cmd import output
 from serifos.conf.balancer import PLANNERS
@@ -33,11 +31,13 @@ from serifos.report import wording
 _PREFIX, _SHOWN = 4, 5
 
 
-class Plan(app.Fails, command.Command):
+class Plan(listing.Listing):
     """Plan the moves that level latency over the pools of a cluster.
 
     Nothing is moved, and nothing is written except the file of --out.
     """
+
+    document, rows = 'a serifos-plan/1 document', 'the moves'
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
@@ -76,11 +76,11 @@ class Plan(app.Fails, command.Command):
             '--active-floor', type=float, metavar='Q',
             help='outstanding I/Os below which a volume is idle (default: '
                  '[balancer] active_floor)')
-        output.add_format(parser, 'a serifos-plan/1 document', 'the moves')
         output.add_out(parser, 'the plan')
         return parser
 
-    def take_action(self, parsed_args: argparse.Namespace) -> None:
+    def take_action(self, parsed_args: argparse.Namespace
+                    ) -> listing.Listed:
         conf = self.app.conf
         limits = configuration.limits_of(conf, **{
             name: getattr(parsed_args, name) for name in (
@@ -111,18 +111,20 @@ class Plan(app.Fails, command.Command):
                 conf, cluster, time.time())) + (
                 '' if why is None else '\n' + _text(why, judged))
 
-        output.show(parsed_args, document, text, document['moves'],
-                    Move.names())
         if plan.unexplained and not judged.limits.trust_models:
             self.exit_code = errors.UNEXPLAINED
+        return self.listed(document, text, document['moves'], Move.names())
 
 
-class Explain(app.Fails, command.Command):
+class Explain(listing.Listing):
     """Explain why a pool is slow, or where a volume could go.
 
     By the last observation, as a plan would be made by it now. Nothing is
     written.
     """
+
+    document = 'a serifos-explanation/1 document'
+    rows = 'the volumes of a pool, or the pools that a volume could go to'
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
@@ -131,13 +133,11 @@ class Explain(app.Fails, command.Command):
             'what plan calls it; a volume\'s id, the beginning of it, or its '
             'name')
         options.add_observation(parser)
-        output.add_format(parser, 'a serifos-explanation/1 document',
-                          'the volumes of a pool, or of the pools that a '
-                          'volume could go to,')
         output.add_out(parser, 'that document')
         return parser
 
-    def take_action(self, parsed_args: argparse.Namespace) -> None:
+    def take_action(self, parsed_args: argparse.Namespace
+                    ) -> listing.Listed:
         conf = self.app.conf
         output.refuse_unwritable(parsed_args, 'explanation')
         cluster = configuration.cluster(conf, parsed_args.cluster)
@@ -146,7 +146,7 @@ class Explain(app.Fails, command.Command):
         judged = judging.judged(conf, cluster, directory, self.say)
         document = _document(found, judged)
         output.write(parsed_args, document)
-        output.show(parsed_args, document, lambda: _text(found, judged), *(
+        return self.listed(document, lambda: _text(found, judged), *(
             (document['goals'], explanation.GOALS)
             if isinstance(found, Volume)
             else (document['active_volumes'], explanation.VOLUMES)))

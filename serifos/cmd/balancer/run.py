@@ -26,7 +26,7 @@ from serifos.cmd.balancer import cloud_verb
 from serifos.cmd.balancer import configuration
 from serifos.cmd.balancer import databases
 from serifos.cmd.balancer import stored_history
-from serifos.cmd import output
+from serifos.cmd import listing
 from serifos.database import rounds as counted
 from serifos import errors
 from serifos.facts.cluster import Volume
@@ -49,28 +49,30 @@ class _Version:
         return pbr.version.VersionInfo('serifos').version_string()
 
 
-class Observe(cloud_verb.CloudVerb):
+class Observe(cloud_verb.CloudVerb, listing.Listing):
     """Look at pools, services, volumes and their activity, once.
 
     The observation is written to cluster.json in [serifos] state_dir, for
     the scheduler and for plan.
     """
 
+    document, rows = 'the observation', 'its volumes'
+
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
         cloud_verb.add_window(parser)
-        output.add_format(parser, 'the observation', 'its volumes')
         return parser
 
-    def take_action(self, parsed_args: argparse.Namespace) -> None:
+    def take_action(self, parsed_args: argparse.Namespace
+                    ) -> listing.Listed:
         balancer = self.balancer(window_s=parsed_args.window)
         self.gather(balancer)
         seen = balancer.observer.observe()
         for hindrance in seen.hindrances():
             self.say(hindrance)
         document = seen.cluster.to_json()
-        output.show(
-            parsed_args, document, lambda: cluster_text.text(seen.cluster)
+        return self.listed(
+            document, lambda: cluster_text.text(seen.cluster)
             + f'Written to {balancer.observer.settings.cluster_file}.\n',
             document['volumes'],
             [field.name for field in dataclasses.fields(Volume)])

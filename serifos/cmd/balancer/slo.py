@@ -8,13 +8,11 @@ import dataclasses
 import functools
 from typing import Any
 
-from cliff import command
-
 from serifos.balancer import planning
 from serifos.balancer.settings import BalancerSettings
-from serifos.cmd import app
 from serifos.cmd.balancer import configuration
 from serifos.cmd.balancer import stored_history
+from serifos.cmd import listing
 from serifos.cmd import options
 from serifos.cmd import output
 from serifos import errors
@@ -29,7 +27,7 @@ _OF_A_POOL = tuple(
 """Figures of a pool in the document, beside its loads."""
 
 
-class Slo(app.Fails, command.Command):
+class Slo(listing.Listing):
     """Tell which SLO each pool can meet at which load.
 
     That is the latency which 99 % of its volumes are predicted to stay below,
@@ -38,6 +36,8 @@ class Slo(app.Fails, command.Command):
     are made by days ([balancer] window), a second table has the same for
     these. Nothing is written.
     """
+
+    document, rows = 'a document of pools and loads', 'the pools'
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
@@ -50,12 +50,11 @@ class Slo(app.Fails, command.Command):
             '--share', type=float, default=99.0, metavar='PERCENT',
             help='share of the volumes that stay below a latency (default: '
             '99)')
-        output.add_format(parser, 'a document of pools and loads',
-                          'the pools')
         output.add_out(parser, 'that document')
         return parser
 
-    def take_action(self, parsed_args: argparse.Namespace) -> None:
+    def take_action(self, parsed_args: argparse.Namespace
+                    ) -> listing.Listed:
         conf = self.app.conf
         output.refuse_unwritable(parsed_args)
         loads, share = _checked(parsed_args)
@@ -77,9 +76,8 @@ class Slo(app.Fails, command.Command):
         found = judged(), None if past is None else judged(slots=past)
         document = shown.document(*found)
         output.write(parsed_args, document)
-        output.show(parsed_args, document,
-                    lambda: f'{shown.text(*found)}\n', document['pools'],
-                    (*_OF_A_POOL, 'at'))
+        return self.listed(document, lambda: f'{shown.text(*found)}\n',
+                           document['pools'], (*_OF_A_POOL, 'at'))
 
 
 def _checked(parsed_args: argparse.Namespace

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
 from collections.abc import Iterator
 from collections.abc import Sequence
 import dataclasses
@@ -18,6 +17,7 @@ from serifos.balancer import status
 from serifos.cmd.balancer import configuration
 from serifos.cmd.balancer import status_tables
 from serifos.cmd.balancer import verb
+from serifos.cmd import listing
 from serifos.cmd import output
 from serifos import errors
 from serifos.facts.cluster import Cluster
@@ -33,19 +33,18 @@ from serifos.report import wording
 class _Looks(verb.Verb):
     """A verb that asks neither Cinder nor telemetry, and writes nothing."""
 
+    document = 'a document, times in s, sizes in GiB'
+
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
-        output.add_format(parser, 'a document, times in s, sizes in GiB',
-                          'it')
         output.add_out(parser, 'that document')
         return parser
 
-    def show(self, parsed_args: argparse.Namespace, document: Any,
-             text: Callable[[], str], names: Sequence[str] = ()) -> None:
-        """Writes and prints a result, as :func:`.output.show`."""
+    def write(self, parsed_args: argparse.Namespace, document: Any) -> Any:
+        """Writes a document to the file of --out; returns it."""
         output.refuse_unwritable(parsed_args)
         output.write(parsed_args, document)
-        output.show(parsed_args, document, text, names=names)
+        return document
 
     def settings(self) -> BalancerSettings:
         return configuration.settings(self.app.conf)
@@ -63,22 +62,23 @@ class _Looks(verb.Verb):
             return None
 
 
-class Status(_Looks):
+class Status(_Looks, listing.Single):
     """Tell what the balancer does: leader, rounds, waits, migrations.
 
     By its journal, its files and the configuration; neither Cinder nor
     telemetry is asked.
     """
 
-    def take_action(self, parsed_args: argparse.Namespace) -> None:
+    def take_action(self, parsed_args: argparse.Namespace
+                    ) -> listing.Listed:
         seen = status_tables.read(self.app.conf, self.journal(), time.time())
         if seen.problem is not None:
             self.say(seen.problem)
         name, since, mode = seen.lead if seen.lead and not (
             leader.has_ended(seen.lead.name)) else (None, None, None)
-        self.show(parsed_args, {
+        return self.shown(self.write(parsed_args, {
             'leader': name, 'leads_since': since, 'leads_as': mode,
-            **dataclasses.asdict(seen.status)}, lambda: wording.lines(
+            **dataclasses.asdict(seen.status)}), lambda: wording.lines(
                 _status(seen.status, seen.lead, seen.cluster)))
 
 
@@ -91,15 +91,16 @@ def _status(seen: status.Status, lead: Leader | None,
         yield table.as_text(status_tables.in_flight(seen, cluster))
 
 
-class Plans(_Looks):
+class Plans(_Looks, listing.Listing):
     """List the plans that are stored, and what became of them."""
 
-    def take_action(self, parsed_args: argparse.Namespace) -> None:
+    def take_action(self, parsed_args: argparse.Namespace
+                    ) -> listing.Listed:
         now = time.time()
         found = plans.standings(
             self.plans().listed(), self.entries(now), now)
-        self.show(parsed_args, [_document(each) for each in found],
-                  lambda: _plans(found), _NAMES)
+        document = self.write(parsed_args, [*map(_document, found)])
+        return self.listed(document, lambda: _plans(found), document, _NAMES)
 
 
 def _plans(found: Sequence[plans.Standing]) -> str:
@@ -121,7 +122,7 @@ def _document(each: plans.Standing) -> dict[str, object]:
             'made': each.made, 'gib': plan.size_gib}
 
 
-class Show(_Looks):
+class Show(_Looks, listing.Single):
     """Show a stored plan: its moves, and what became of each."""
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
@@ -130,20 +131,21 @@ class Show(_Looks):
                             help='id of a stored plan, or a file of one')
         return parser
 
-    def take_action(self, parsed_args: argparse.Namespace) -> None:
+    def take_action(self, parsed_args: argparse.Namespace
+                    ) -> listing.Listed:
         now, stored = time.time(), self.plans()
         plan = plans.find(stored, parsed_args.plan)
         others = [each for each in stored.listed(now)
                   if each.id != plan.id]
         its = next(each for each in plans.standings(
             [plan, *others], self.entries(now), now) if each.plan is plan)
-        self.show(parsed_args, {
+        return self.shown(self.write(parsed_args, {
             **plan.to_json(), 'state': its.state,
             'approved_by': its.approved_by, 'outcomes': {
                 volume: {'result': result or None, 'reason': reason,
                          'restore': [*restore]} for volume, (
                              result, reason, restore) in its.outcomes.items()
-                }},
+                }}),
             lambda: wording.lines(_shown(its, self.observed())))
 
 

@@ -13,6 +13,7 @@ from serifos.balancer import plans
 from serifos.cmd.balancer import configuration
 from serifos.cmd.balancer import stored_history
 from serifos.cmd.balancer import verb
+from serifos.cmd import listing
 from serifos.cmd import output
 from serifos import errors
 from serifos.facts.cluster import Cluster
@@ -25,7 +26,7 @@ from serifos.report import plan_text
 from serifos.report import wording
 
 
-class Undo(verb.Verb):
+class Undo(verb.Verb, listing.Listing):
     """Plan the moves back of a plan that was carried out.
 
     By the journal and the last observation, and by the days before it where
@@ -35,15 +36,17 @@ class Undo(verb.Verb):
     volumes back, and begins anew where they moved.
     """
 
+    document, rows = 'a serifos-plan/1 document', 'the moves'
+
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
         parser.add_argument(
             'plan', metavar='PLAN', help='id of the plan to undo')
-        output.add_format(parser, 'a serifos-plan/1 document', 'the moves')
         output.add_out(parser, 'the plan')
         return parser
 
-    def take_action(self, parsed_args: argparse.Namespace) -> None:
+    def take_action(self, parsed_args: argparse.Namespace
+                    ) -> listing.Listed:
         conf, now = self.app.conf, time.time()
         output.refuse_unwritable(parsed_args, 'plan')
         settings = configuration.settings(conf)
@@ -71,13 +74,6 @@ class Undo(verb.Verb):
         if parsed_args.out:
             documents.write_plan(parsed_args.out, plan)
         document = plan.to_json()
-        output.show(parsed_args, document, lambda: plan_text.text(
-            planning.outlook(plan, planning.state(
-                cluster, limits, models, slots), models),
-            *configuration.age(conf, cluster, now)) + ''.join(
-                f'{wording.name(each.volume)} stays: {each.reason}\n'
-                for each in plan.refused), document['moves'],
-            Move.names())
         self.exit_code = 1 if plan.refused else 0
         if plan.moves:
             self.note(f'Plan {plan.id} takes back '
@@ -85,6 +81,12 @@ class Undo(verb.Verb):
                       f'{parsed_args.plan}; serifos-balancer apply {plan.id} '
                       'carries it out, or, in mode approve, serifos-balancer '
                       f'approve {plan.id}.')
+        return self.listed(document, lambda: plan_text.text(
+            planning.outlook(plan, planning.state(
+                cluster, limits, models, slots), models),
+            *configuration.age(conf, cluster, now)) + ''.join(
+                f'{wording.name(each.volume)} stays: {each.reason}\n'
+                for each in plan.refused), document['moves'], Move.names())
 
 
 def _refuse_older(cluster: Cluster, ended_at: float) -> None:

@@ -12,11 +12,8 @@ import time
 import typing
 from typing import Any
 
-from cliff import command
-
-from serifos.cmd import app
+from serifos.cmd import listing
 from serifos.cmd import options
-from serifos.cmd import output
 from serifos.files import documents
 from serifos.lab.sim import runner
 from serifos.report import table
@@ -27,7 +24,7 @@ if typing.TYPE_CHECKING:
 SCHEMA = 'serifos-backtest/1'
 
 
-class Backtest(app.Fails, command.Command):
+class Backtest(listing.Listing):
     """Replay a history of volumes under several policies.
 
     The history is CSV: volume,begin,seconds,read_iops,write_iops,read_mib_s,
@@ -71,11 +68,10 @@ class Backtest(app.Fails, command.Command):
         _add_pools(parser)
         options.add_seed(parser, 'all random numbers')
         options.add_jobs(parser)
-        output.add_format(parser, 'all figures, by the hour as well',
-                          'the policies')
         return parser
 
-    def take_action(self, parsed_args: argparse.Namespace) -> None:
+    def take_action(self, parsed_args: argparse.Namespace
+                    ) -> listing.Listed:
         from serifos.lab.backtest import cases
         from serifos.lab.backtest import csv_history
         from serifos.lab.backtest import replay
@@ -93,11 +89,11 @@ class Backtest(app.Fails, command.Command):
         with runner.Processes(min(args.jobs, len(made))) as processes:
             scores = [*processes.map('Replaying', replay.quietly, made)]
         document = _document(scores)
-        output.show(
-            args, document, lambda: '\n\n'.join(map(table.as_text, (
+        runner.took(began, None)
+        return self.listed(
+            document, lambda: '\n\n'.join(map(table.as_text, (
                 _policies(scores), _days(scores)))) + '\n',
             document['policies'])
-        runner.took(began, None)
 
 
 def _add_pools(parser: argparse.ArgumentParser) -> None:

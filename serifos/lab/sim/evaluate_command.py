@@ -7,10 +7,7 @@ import argparse
 import shlex
 import time
 
-from cliff import command
-
-from serifos.cmd import app
-from serifos.cmd import output
+from serifos.cmd import listing
 from serifos.files import atomic
 from serifos.files import documents
 from serifos.lab.sim import runner
@@ -20,7 +17,7 @@ _PREDICTED = 'latency_us', 'read_p99_us', 'write_p99_us'
 _TRUTHS = 'paper', 'other', 'drawn', 'drawn2', 'drawn3', 'serial'
 
 
-class Evaluate(app.Fails, command.Command):
+class Evaluate(listing.Single):
     """Compare planners with Cinder's placement on simulated devices."""
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
@@ -65,7 +62,8 @@ class Evaluate(app.Fails, command.Command):
             'evaluation.json')
         return parser
 
-    def take_action(self, parsed_args: argparse.Namespace) -> None:
+    def take_action(self, parsed_args: argparse.Namespace
+                    ) -> listing.Listed:
         # The models' statsmodels and scipy take a second to import.
         from serifos.lab.sim import evaluation
         from serifos.lab.sim import evaluation_page
@@ -83,10 +81,9 @@ class Evaluate(app.Fails, command.Command):
             documents.write_json(out / 'evaluation.json', found.to_json())
             atomic.replace(out / 'evaluation.html', evaluation_page.page_of(
                 found, _again(args)))
-        output.show(
-            args, found.brief(), lambda: '\n\n'.join(
-                map(table.as_text, evaluation_page.every(found))) + '\n')
         runner.took(began, out and out / 'evaluation.html')
+        return self.shown(found.brief(), lambda: '\n\n'.join(
+            map(table.as_text, evaluation_page.every(found))) + '\n')
 
 
 def _again(args: argparse.Namespace) -> str:

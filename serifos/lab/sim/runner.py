@@ -36,7 +36,6 @@ def add_arguments(parser: argparse.ArgumentParser, files: str) -> None:
     options.add_jobs(parser)
     parser.add_argument('--out', metavar='DIR',
                         help=f'write {files} to this directory')
-    output.add_format(parser, 'what is in the JSON file', 'the results')
 
 
 def directory(name: str | None) -> pathlib.Path | None:

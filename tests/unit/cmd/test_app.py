@@ -161,14 +161,12 @@ class OutputTest(testtools.TestCase):
             code = whole.run(['nothing', '-f', form])
         self.assertEqual((0, text), (code, out.getvalue()))
 
-    @ddt.data((['-c', 'KIND'], 'tenant\n'),
-              (['-c', 'runs', '-c', 'no such'], '0.25\n'))
-    @ddt.unpack
-    def test_columns_are_those_that_are_known(self, chosen, text):
-        self.assertEqual((0, text, ''), run_unknown('-f', 'value', *chosen))
+    def test_columns_in_any_case(self):
+        self.assertEqual((0, 'tenant\n', ''), run_unknown(
+            '-f', 'value', '-c', 'KIND'))
 
-    def test_where_no_column_is_known_the_first_are_named(self):
-        code, out, err = run_unknown('-c', 'rnus')
+    def test_where_a_column_is_not_known_the_first_are_named(self):
+        code, out, err = run_unknown('-c', 'runs', '-c', 'rnus')
         self.assertEqual((2, ''), (code, out))
         self.assertEqual(
             "serifos-model: -c 'rnus': there is no such column; there are: "

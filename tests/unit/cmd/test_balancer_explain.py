@@ -117,7 +117,7 @@ class ExplainTest(case.DirectoryCase):
                 self.doc['volumes'] = volumes
             code, out, err = self.explain(name, '-c', 'colour')
             self.assertEqual((2, ''), (code, out))
-            self.assertIn('There is no column colour', err)
+            self.assertIn('there is no such column', err)
 
     @ddt.data((0, 0, '0 of its 0 volumes are active'),
               (1, 1, 'Its one volume is active'),

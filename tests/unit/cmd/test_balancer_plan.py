@@ -77,7 +77,7 @@ class PlanTestCase(case.DirectoryCase):
         self.assertTrue(first.startswith(
             f'node1 {was:.3g} → {then:.3g} ms and '), first)
         self.assertIn('2 of 2 forecast SLO violations avoided, '
-                      f'{gib:g} GiB copied in about ', first)
+                      f'{gib:g} GiB copied by ', first)
         self.assertIn('Warning: The observation is ', out)
         for move in doc['moves']:
             self.assertIn(move['volume'], out)

@@ -62,7 +62,7 @@ class SloTest(testtools.TestCase):
                  self.useFixture(fixtures.TempDir()).path)
         code, out, err = command.balance(*given, '-c', 'colour')
         self.assertEqual((2, ''), (code, out))
-        self.assertIn('There is no column colour; there are '
+        self.assertIn('there is no such column; there are: '
                       f'{", ".join(pools[0])}.', err)
         code, out, err = command.balance(
             *given, '-f', 'json', '-c', 'pool', '-c', 'at')

@@ -80,7 +80,7 @@ class UndoTest(Case):
         self.assertEqual(plan, documents.read_plan(self.dir / 'back.json'))
         self.assertEqual(before, self.journal.entries())
         gib = sum(move.size_gib for move in made)
-        self.assertIn(f'{gib:,.6g} GiB copied in about', ' '.join(
+        self.assertIn(f'{gib:,.6g} GiB copied by ', ' '.join(
             out.split()))
         for part in 'Pools, the slowest first', 'Moves', 'Trade-off: ':
             self.assertIn(part, out)

@@ -286,7 +286,7 @@ class EvacuateTest(Case):
         code, out, err = self.verb(balancer_apply.Evacuate, A, '--yes')
         self.assertEqual(0, code, err)
         self.assertNotIn(A, self.homes().values())
-        self.assertIn('2 GiB copied in about', ' '.join(out.split()))
+        self.assertIn('2 GiB copied by 2 moves', ' '.join(out.split()))
         self.assertIn('2 of 2 moves are carried out.', out)
 
     def test_what_stays_is_an_exit_code(self):

@@ -66,8 +66,9 @@ class CompletionTest(case.DirectoryCase):
     def test_options_and_choices_of_a_verb(self):
         self.assertEqual({'--every-refusal'}, self.completed(
             'serifos-balancer', 'plan', '--ev'))
-        self.assertEqual({'table', 'json', 'yaml', 'value'}, self.completed(
-            'serifos-balancer', 'plan', '-f', ''))
+        self.assertEqual(
+            {'table', 'csv', 'json', 'yaml', 'value'},
+            self.completed('serifos-balancer', 'plan', '-f', ''))
         self.assertEqual({'--interval'}, self.completed(
             'serifos-balancer', 'top', '--i'))
 

@@ -60,10 +60,26 @@ class FormatTest(test_balancer_plan.PlanTestCase):
         self.assertEqual(wanted, json.loads(self.out('-f', 'json', *given)))
         self.assertEqual(wanted, yaml.safe_load(
             self.out('-f', 'yaml', *given)))
-        head, rule, *rows = self.out(*given).splitlines()
-        self.assertEqual(['to', 'size_gib'], head.split())
+        _, head, _, *rows, _ = self.out(*given).splitlines()
+        self.assertEqual(['to', 'size_gib'], head.split()[1::2])
         self.assertEqual([[row['to'], f'{row["size_gib"]:g}']
-                          for row in wanted], [row.split() for row in rows])
+                          for row in wanted],
+                         [row.split()[1::2] for row in rows])
+
+    def test_rows_are_sorted_and_csv(self):
+        given = ('--max-moves', '5', '-f', 'csv', '-c', 'volume', '-c',
+                 'source_before_us', '--sort-column', 'source_before_us')
+        head, *rows = self.out(*given).splitlines()
+        self.assertEqual('"volume","source_before_us"', head)
+        figures = [float(row.split(',')[1]) for row in rows]
+        self.assertEqual(sorted(figures), figures)
+        self.assertLess(1, len(figures))
+        self.assertEqual(rows[::-1], self.out(
+            *given, '--sort-descending').splitlines()[1:])
+
+    def test_tables_as_wide_as_was_asked_for(self):
+        rows = self.out('--max-width', '60').split('Pools, ')[1].split('\n\n')
+        self.assertLessEqual(max(map(len, rows[0].splitlines()[5:])), 60)
 
     def test_columns_of_a_plan_without_moves(self):
         given = '--planner', 'bfd', '--min-gain', '0.99'
@@ -71,14 +87,14 @@ class FormatTest(test_balancer_plan.PlanTestCase):
             self.out(*given, '-f', 'json'))['moves'])
         code, out, err = self._plan(*given, '-c', 'colour')
         self.assertEqual((2, ''), (code, out))
-        self.assertIn('There is no column colour; there are volume, from,',
+        self.assertIn('no such column; there are: volume, from',
                       err)
         self.assertEqual('', self.out(*given, '-f', 'value', '-c', 'volume'))
 
     def test_a_column_that_is_not_there(self):
         code, out, err = self._plan('-c', 'colour')
         self.assertEqual((2, ''), (code, out))
-        self.assertIn('There is no column colour; there are volume, from,',
+        self.assertIn('no such column; there are: volume, from',
                       err)
 
     def test_quiet_prints_nothing_but_what_was_asked_for(self):
@@ -164,7 +180,7 @@ class StatusFormatTest(test_balancer_status.Case):
                     '--config-file', self.file, *verb, '-f', form,
                     '-c', 'colour')
                 self.assertEqual((2, ''), (code, out), verb)
-                self.assertIn('There is no column colour; there are ', err)
+                self.assertIn('there is no such column; there are: ', err)
 
     def test_columns_of_nothing(self):
         given = '-c', 'id', '-c', 'moves'
