@@ -24,6 +24,9 @@ from serifos.facts import fields
 
 _MOST_BEGINS = 100
 
+_SURE_DIGITS = 300
+"""An integer of no more is less than the largest float."""
+
 
 def loads(text: str | bytes) -> Any:
     """The value of a JSON text.
@@ -134,5 +137,6 @@ def _number(text: str) -> float:
 
 
 def _integer(text: str) -> int:
-    _number(text)
+    if len(text) > _SURE_DIGITS:
+        _number(text)
     return int(text)

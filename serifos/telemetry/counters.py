@@ -73,7 +73,7 @@ class Counters(NamedTuple):
 
     @property
     def are_sane(self) -> bool:
-        return all(map(is_figure, self))
+        return all(0 <= value <= MOST for value in self)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -151,12 +151,13 @@ def _counters(where: list[tuple[str, str]],
                 f'{" and ".join(sorted(group for group, _ in where))}')
     device = where[0][1]
     several = [values[name].get(device, ()) for name in COUNTERS]
-    for name, found in zip(COUNTERS, several):
-        if len(found) != 1:
-            return (f'node_exporter shows {name} of its device {device} '
-                    f'{len(found)} times' if found else
-                    f'node_exporter shows no {name} of its device {device}')
-    its = counters.Counters(*(found[0] for found in several))
+    if {*map(len, several)} != {1}:
+        name, found = next((name, found) for name, found in zip(
+            COUNTERS, several) if len(found) != 1)
+        return (f'node_exporter shows {name} of its device {device} '
+                f'{len(found)} times' if found else
+                f'node_exporter shows no {name} of its device {device}')
+    its = counters.Counters(*[found[0] for found in several])
     if not its.are_sane:
         return f'a counter of its device {device} is out of range'
     return its

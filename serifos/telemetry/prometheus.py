@@ -15,6 +15,7 @@ nothing but a query is sent, which Aetos knows as well.
 from __future__ import annotations
 
 import bisect
+import collections
 from collections.abc import Callable
 from collections.abc import Collection
 from collections.abc import Iterable
@@ -66,6 +67,8 @@ _OF_LVS = ('lv_layer', 'lv_name', 'name', 'uuid', 'vg_name')
 
 _OF_SERIES = frozenset(('__name__', 'device', *_OF_LVS))
 """Labels that distinguish the series of one exporter."""
+
+_NO_PAIR = 'a sample is not a pair of a time and a number'
 
 Labels = Mapping[str, str]
 Answer = list[tuple[Labels, list[Any]]]
@@ -130,11 +133,12 @@ def exporters(answers: Iterable[Answer]) -> list[Exporter]:
         for labels, pairs in answer:
             group = frozenset((name, value) for name, value in labels.items()
                               if name not in _OF_SERIES)
-            moments = found.setdefault(group, {})
+            moments = found.setdefault(group, collections.defaultdict(list))
+            name = labels.get('__name__', '')
             try:
                 for at, value in _values(pairs):
-                    moments.setdefault(at, []).append(exporter.MetricSample(
-                        labels.get('__name__', ''), labels, value))
+                    moments[at].append(
+                        exporter.MetricSample(name, labels, value))
             except ValueError as exc:
                 strange[group] = (
                     f'what Prometheus sent of it cannot be read: {exc}')
@@ -177,11 +181,14 @@ def _values(pairs: Sequence[Any]) -> Iterator[tuple[float, float]]:
 
     :raises ValueError: where they are not pairs of a time and a number
     """
-    for pair in pairs:
-        if not (isinstance(pair, list) and len(pair) == 2
-                and counters.is_time(pair[0]) and isinstance(pair[1], str)):
-            raise ValueError('a sample is not a pair of a time and a number')
-        yield float(pair[0]), float(pair[1])
+    if {*map(type, pairs)} - {list} or {*map(len, pairs)} - {2}:
+        raise ValueError(_NO_PAIR)
+    times, said = zip(*pairs) if pairs else ((), ())
+    if not ({*map(type, times)} <= {int, float} and {*map(type, said)} <= {str}
+            and all(map(counters.is_time, {min(times), max(times)} if times
+                        else ()))):
+        raise ValueError(_NO_PAIR)
+    return zip(map(float, times), map(float, said))
 
 
 Named = Callable[[Collection[str], Sequence[Exporter]],
