@@ -59,6 +59,9 @@ _FEW = 100
 _MOST_COUNTERS = 20_000
 """That are asked for at once, by slots and volumes; eight samples each."""
 
+MOST_DEVICES = 5_000
+"""Whose samples are asked for at once: 50 MiB at an interval of 15 s."""
+
 _INSTANT_S = 0.001
 """How finely Prometheus keeps times."""
 
@@ -80,11 +83,13 @@ class Server:
     """A Prometheus server, or an Aetos in front of it.
 
     :param url: of its queries
+    :param label: names the storage host
     :param selector: label matchers of every query
     """
 
     session: Session
     url: str
+    label: str
     selector: str
     clock: Callable[[], float]
 
@@ -92,6 +97,18 @@ class Server:
         """A query for the series of these names."""
         return '{%s}' % ','.join(filter(None, (
             f'__name__=~"{"|".join(names)}"', *matchers, self.selector)))
+
+    def devices(self, during: str) -> dict[str, int]:
+        """Value of the label → devices that exporters so named showed."""
+        return {labels.get(self.label, ''): max(
+            int(number) for _, number in _values(pairs))
+            for labels, pairs in self.ask(
+                f'count by ({self.label}) (last_over_time('
+                f'{self.of(exporter.COUNTERS[:1])}{during}))[1s:1s]')}
+
+    def named(self, values: Iterable[str]) -> str:
+        """A label matcher for these values."""
+        return f'{self.label}=~"{"|".join(map(_literal, sorted(values)))}"'
 
     def ask(self, query: str) -> Answer:
         """The series of a query of a range vector.
@@ -215,7 +232,7 @@ class Prometheus(Telemetry):
                  interval_s: float,
                  clock: Callable[[], float] = time.time) -> None:
         self._server = Server(
-            session, f'{url.rstrip("/")}/api/v1/query',
+            session, f'{url.rstrip("/")}/api/v1/query', label,
             selector.strip().strip(','), clock)
         self._label = label
         self._hosts = dict(hosts or {})
@@ -227,12 +244,32 @@ class Prometheus(Telemetry):
                 window_s: float, pools: Collection[str] = ()
                 ) -> activity.Observed:
         """:raises CloudError: where the server cannot be asked"""
-        known = self._exporters(window.reach_s(window_s, self._interval_s))
+        hosts, now = window.hosts(places, pools), self._clock()
+        seconds = math.ceil(window.reach_s(window_s, self._interval_s))
+        readings: window.Readings
+        if len(places) > MOST_DEVICES:
+            readings = self._in_batches(hosts, seconds, now)
+        else:
+            readings = self._readings(hosts, f'[{seconds}s]')
+            now = self._clock()
         return window.observed(
-            places, {host: self._of(host, known)
-                     for host in window.hosts(places, pools)},
-            now=self._clock(), window_s=window_s,
+            places, readings, now=now, window_s=window_s,
             interval_s=self._interval_s, empty=pools)
+
+    def _in_batches(self, hosts: Collection[str], seconds: int,
+                    now: float) -> Batches:
+        """The readings of hosts, which are asked for some at a time."""
+        devices = self._server.devices(f'[{seconds}s] @ {now:.3f}')
+        find = Names(devices).find
+        values = {host: find(self._hosts.get(host), host) for host in hosts}
+        return Batches(
+            batches({host: sum(devices[value] for value in its)
+                     for host, its in values.items() if its}),
+            lambda batch: self._readings(
+                batch, f'[{seconds}s] @ {now:.3f}',
+                self._server.named({value for host in batch
+                                    for value in values[host]})),
+            self._of([]))
 
     def disks(self, hosts: Collection[str]
               ) -> dict[str, tuple[activity.Disk, ...]]:
@@ -243,28 +280,27 @@ class Prometheus(Telemetry):
         during = f'[{math.ceil(window.reach_s(300, self._interval_s))}s]'
         several = [labels for labels, _ in self._server.ask(
             self._server.of([exporter.DISK_INFO]) + during)]
-        values = sorted({labels.get(self._label, '') for labels in several})
+        find = Names(labels.get(self._label, '') for labels in several).find
         found = {}
         for host in hosts:
-            its = [values[nth] for nth in _matching(
-                self._hosts.get(host), host, values)]
+            its = find(self._hosts.get(host), host)
             found[host] = exporter.disks_of(
                 labels for labels in several
                 if labels.get(self._label, '') in its)
         return {host: its for host, its in found.items() if its}
 
-    def _exporters(self, seconds: float) -> list[Exporter]:
-        """What the exporters said in the last seconds."""
+    def _readings(self, hosts: Collection[str], during: str,
+                  *matchers: str) -> dict[str, list[Reading]]:
+        """Host → its readings during that time."""
         ask, of = self._server.ask, self._server.of
-        during = f'[{math.ceil(seconds)}s]'
-        return exporters(ask(of(names) + during) for names in (
-            (*exporter.COUNTERS, exporter.INFO),
-            (exporter.BOOTED, exporter.CLOCK)))
+        found = self._named(hosts, exporters(
+            ask(of(names, *matchers) + during) for names in (
+                (*exporter.COUNTERS, exporter.INFO),
+                (exporter.BOOTED, exporter.CLOCK))))
+        return {host: self._of(found[host]) for host in hosts}
 
-    def _of(self, host: str,
-            known: Sequence[Exporter]) -> list[Reading]:
-        """The readings of a host."""
-        its = [known[nth] for nth in self._nths(host, known)]
+    def _of(self, its: Sequence[Exporter]) -> list[Reading]:
+        """The readings of a host by the exporters that it matches."""
         fault = self._fault(its)
         if fault is not None:
             return [Reading(self._clock(), fault=fault)]
@@ -280,7 +316,7 @@ class Prometheus(Telemetry):
             return (f'Prometheus has no node_exporter whose label '
                     f'{self._label} names it; set [telemetry] '
                     'prometheus_label or prometheus_hosts')
-        names = sorted({self._name(one) for one in its})
+        names = sorted({_without_port(self._value(one)) for one in its})
         if len(names) > 1:
             # Perhaps other hosts: a boot time of theirs would be believed.
             return (f'Prometheus has node_exporters of {" and ".join(names)}, '
@@ -292,31 +328,89 @@ class Prometheus(Telemetry):
                known: Sequence[Exporter]
                ) -> dict[str, list[Exporter]]:
         """Host → its exporters, those of hosts that are not wanted too."""
-        found = {host: self._nths(host, known) for host in hosts}
-        taken = {nth for nths in found.values() for nth in nths}
-        for nth, one in enumerate(known):
-            if nth not in taken:
-                found.setdefault(f'{self._name(one)}/', []).append(nth)
-        return {host: [known[nth] for nth in nths]
-                for host, nths in found.items()}
+        by_value: dict[str, list[Exporter]] = {}
+        for one in known:
+            by_value.setdefault(self._value(one), []).append(one)
+        find = Names(by_value).find
+        values = {host: find(self._hosts.get(host), host) for host in hosts}
+        for value in by_value.keys() - {*itertools.chain(*values.values())}:
+            values.setdefault(f'{_without_port(value)}/', []).append(value)
+        return {host: [one for value in its for one in by_value[value]]
+                for host, its in values.items()}
 
-    def _nths(self, host: str, known: Sequence[Exporter]) -> list[int]:
-        return _matching(self._hosts.get(host), host, [
-            one.labels.get(self._label, '') for one in known])
-
-    def _name(self, one: Exporter) -> str:
-        return _without_port(one.labels.get(self._label, ''))
+    def _value(self, one: Exporter) -> str:
+        return one.labels.get(self._label, '')
 
 
-def _matching(wanted: str | None, host: str,
-              values: Sequence[str]) -> list[int]:
-    """Where the values name a host: all of its name, else its first part."""
-    if wanted is not None:
-        return [n for n, value in enumerate(values) if value == wanted]
-    names = [_without_port(value) for value in values]
-    whole = [n for n, name in enumerate(names) if name == host.lower()]
-    return whole or [n for n, name in enumerate(names)
-                     if name and _short(name) == _short(host.lower())]
+class Names:
+    """Values of a label, by the hosts that they name."""
+
+    def __init__(self, values: Iterable[str]) -> None:
+        self._values = frozenset(values)
+        self._by_name: dict[str, list[str]] = {}
+        self._by_short: dict[str, list[str]] = {}
+        for value in sorted(self._values):
+            name = _without_port(value)
+            self._by_name.setdefault(name, []).append(value)
+            if name:
+                self._by_short.setdefault(_short(name), []).append(value)
+
+    def find(self, wanted: str | None, host: str) -> list[str]:
+        """Those that name a host: all of its name, else its first part.
+
+        :param wanted: the only one, where an operator set it
+        """
+        if wanted is not None:
+            return [wanted] if wanted in self._values else []
+        name = host.lower()
+        return [*(self._by_name.get(name)
+                  or self._by_short.get(_short(name), ()))]
+
+
+class Batches(Mapping[str, Sequence[Reading]]):
+    """Host → its readings, asked for with those of its batch.
+
+    Only those of the last batch are in memory.
+
+    :param unknown: the readings of other hosts
+    """
+
+    def __init__(self, several: Iterable[Sequence[str]],
+                 read: Callable[[Sequence[str]],
+                                Mapping[str, Sequence[Reading]]],
+                 unknown: Sequence[Reading]) -> None:
+        self._batch = {host: batch for batch in several for host in batch}
+        self._read, self._unknown = read, unknown
+        self._last: Mapping[str, Sequence[Reading]] = {}
+
+    def __getitem__(self, host: str) -> Sequence[Reading]:
+        if host not in self._batch:
+            return self._unknown
+        if host not in self._last:
+            self._last = self._read(self._batch[host])
+        return self._last[host]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._batch)
+
+    def __len__(self) -> int:
+        return len(self._batch)
+
+
+def batches(devices: Mapping[str, int]) -> list[list[str]]:
+    """The keys in order, as many together as have few devices.
+
+    In the order of the pools of hosts that are so named.
+    """
+    found: list[list[str]] = []
+    left = 0
+    for key in sorted(devices, key=lambda key: f'{key}@'):
+        if devices[key] > left or not found:
+            found.append([])
+            left = MOST_DEVICES
+        found[-1].append(key)
+        left -= devices[key]
+    return found
 
 
 def _without_port(value: str) -> str:
@@ -389,18 +483,24 @@ class Past:
         # Prometheus 3 leaves out what lies at the beginning itself.
         during = (f'[{seconds + apart_s // 2}s:{apart_s}s] @ '
                   f'{until + apart_s}')
+        matchers = [()] if len(places) <= MOST_DEVICES else [
+            (self.server.named(batch),) for batch in batches(
+                self.server.devices(f'[{seconds}s] @ {until + apart_s}'))]
         known = exporters(
-            self.server.ask(query + during) for query in self._queries(
-                () if len(places) > _FEW else places))
+            self.server.ask(query + during) for its in matchers
+            for query in self._queries(
+                () if len(places) > _FEW else places, its))
         return self.named(window.hosts(places, ()), known)
 
-    def _queries(self, places: Sequence[activity.MeasuredVolume]
-                 ) -> Iterator[str]:
+    def _queries(self, places: Sequence[activity.MeasuredVolume],
+                 matchers: Sequence[str]) -> Iterator[str]:
         """Counters with the names of volumes; clocks; times of scrapes.
 
         :param places: whose counters are wanted; none for all there are
+        :param matchers: of the exporters that are asked for
         """
-        of = self.server.of
+        def of(names: Iterable[str], *others: str) -> str:
+            return self.server.of(names, *others, *matchers)
         if places:
             names = sorted({exporter.PREFIX + name for place in places
                             for name in (place.volume, place.lv_id)})

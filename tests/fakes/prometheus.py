@@ -24,6 +24,8 @@ LOOKBACK_S = 300
 
 _SUBQUERY = re.compile(r'(.*)\[(\d+)s:(\d+)s\] @ (\d+)', re.DOTALL)
 
+_COUNT = re.compile(r'count by \((\w+)\) .* @ ([\d.]+)\)\)\[1s:1s\]')
+
 Series = tuple[dict[str, str], float]
 """Labels, and the value at some time."""
 
@@ -55,6 +57,13 @@ class Exporter:
             ({**self.labels, **labels}, value)
             for labels, value in self._series(times[nth], volumes)]
 
+    def matches(self, query: str) -> bool:
+        """Whether its labels are among those that a query asks for."""
+        return all(re.fullmatch(wanted.replace('\\\\', '\\'),
+                                self.labels[label]) for label, wanted
+                   in re.findall(r'(\w+)=~"([^"]*)"', query)
+                   if label in self.labels)
+
     def _series(self, at: float, volumes: Mapping[str, Counters]
                 ) -> Iterator[Series]:
         yield {'__name__': exporter.BOOTED}, self.booted(at)
@@ -81,19 +90,33 @@ class Prometheus:
         """(status, text) of a request."""
         query = parse.parse_qs(body.decode())['query'][0]
         self.asked.append(query)
+        counted = _COUNT.match(query)
+        if counted is not None:
+            return 200, _answer(self._devices(query, *counted.groups()))
         vector, seconds, step, at = _SUBQUERY.fullmatch(query).groups()
         found: dict[tuple[tuple[str, str], ...], list[object]] = {}
         first = int(at) - int(seconds)
         for moment in range(-(-first // int(step)) * int(step),
                             int(at) + 1, int(step)):
             for one in self.exporters:
-                for labels, value in _chosen(vector, *one.at(moment)):
-                    found.setdefault(tuple(labels.items()), []).append(
-                        [moment, repr(value)])
-        return 200, json.dumps({'status': 'success', 'data': {
-            'resultType': 'matrix', 'result': [
-                {'metric': dict(labels), 'values': values}
-                for labels, values in found.items()]}})
+                if one.matches(vector):
+                    for labels, value in _chosen(vector, *one.at(moment)):
+                        found.setdefault(tuple(labels.items()), []).append(
+                            [moment, repr(value)])
+        return 200, _answer(found)
+
+    def _devices(self, query: str, label: str, at: str
+                 ) -> dict[tuple[tuple[str, str], ...], list[object]]:
+        return {((label, one.labels[label]),): [[float(at), str(
+            len([*_chosen(query, *one.at(float(at)))]))]]
+            for one in self.exporters}
+
+
+def _answer(found: Mapping[tuple[tuple[str, str], ...], list[object]]) -> str:
+    return json.dumps({'status': 'success', 'data': {
+        'resultType': 'matrix', 'result': [
+            {'metric': dict(labels), 'values': values}
+            for labels, values in found.items()]}})
 
 
 def _chosen(vector: str, scraped: float,

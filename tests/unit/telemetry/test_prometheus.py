@@ -8,10 +8,12 @@ import json
 from urllib import parse
 
 import ddt
+import fixtures
 from keystoneauth1 import token_endpoint
 import testtools
 
 from serifos import errors
+from serifos.facts import activity
 from serifos.telemetry import exporter
 from serifos.telemetry import http
 from serifos.telemetry import prometheus
@@ -70,6 +72,38 @@ class PrometheusTest(testtools.TestCase):
         self.assertEqual(('POST', '/api/v1/query'), (method, path))
         self.assertTrue(query.startswith('{__name__=~"node_disk_'), query)
         self.assertTrue(query.endswith('",job="node"}[660s]'), query)
+
+    def test_hosts_are_asked_for_some_at_a_time(self):
+        """Host by host, and none that nobody asks for."""
+        self.useFixture(fixtures.MonkeyPatch(
+            'serifos.telemetry.prometheus.MOST_DEVICES', 1))
+        names = 'node10', 'node1', 'node2', 'another'
+        whole = {name: exported(instance=f'{name}:9100') for name in names}
+
+        def answer(method, path, headers, body):
+            query = parse.parse_qs(body.decode())['query'][0]
+            self.asked.append(query)
+            if query.startswith('count by (instance)'):
+                found = [series({'instance': f'{name}:9100'}, [1], [NOW])
+                         for name in names]
+            else:
+                found = [] if exporter.BOOTED in query else [
+                    each for name, its in whole.items() for each in its
+                    if f'instance=~"{name}:9100"' in query]
+            return 200, json.dumps({'status': 'success', 'data': {
+                'resultType': 'matrix', 'result': found}})
+        seen = prometheus.Prometheus(
+            http.session(), self.enterContext(readings.serving(answer)),
+            label='instance', interval_s=15.0, clock=lambda: NOW).observe([
+                activity.MeasuredVolume(f'{host}-a', 'a', f'{host}@ssd#ssd')
+                for host in ('node1', 'node10', 'node2', 'gone')], 600)
+        self.assertEqual({'node1-a', 'node10-a', 'node2-a'},
+                         set(seen.volumes))
+        self.assertIn('whose label instance names it',
+                      seen.missing['gone-a'])
+        self.assertEqual(1 + 3 * 2, len(self.asked))
+        for query in self.asked:
+            self.assertIn(' @ 10000.000', query)
 
     @ddt.data(
         ('node1', 'node1:9100'), ('node1', 'node1.example.org:9100'),

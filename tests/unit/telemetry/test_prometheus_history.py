@@ -91,6 +91,24 @@ class PastTest(testtools.TestCase):
         np.testing.assert_allclose(
             [np.arange(1, 151)] * 2, found.iops, rtol=1e-4)
 
+    def test_of_more_each_exporter_is_asked_for_alone(self):
+        """A volume's past on the host that it left is found as well."""
+        nodes = [fake.Exporter(labels, scrapes(), said) for labels, said in (
+            (NODE1, lambda at: {'b': busy(at), **(
+                {'a': busy(at)} if at < BEGIN + 1800 else {})}),
+            (NODE2, lambda at: {} if at < BEGIN + 1800 else {
+                'a': busy(at)}))]
+        places = [readings.place('a', 'node2'), readings.place('b')]
+        whole = self.read(*nodes, places=places)
+        self.useFixture(fixtures.MonkeyPatch(
+            'serifos.telemetry.prometheus.MOST_DEVICES', 1))
+        found = self.read(*nodes, places=places)
+        self.assertEqual(1 + 2 * 4, len(self.server.asked))
+        self.assertIn('instance=~"node1:9100"', self.server.asked[1])
+        self.assertIn('instance=~"node2:9100"', self.server.asked[-1])
+        np.testing.assert_array_equal(whole.sums, found.sums)
+        self.assertGreater(found.seconds[0, 0], 0)
+
     def test_what_is_asked_for_in_parts_is_the_same(self):
         """300 slots of a minute are more than is asked for at once."""
         node = self.node1(times=scrapes(end=BEGIN + 6 * HOUR))
