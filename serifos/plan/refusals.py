@@ -2,7 +2,8 @@
 """Refusals of a plan: the reasons why volumes stay.
 
 Volumes of hot pools have one, and those that exceed their SLO; on a small
-cloud also all that share a pool with such a one. A volume is judged by its
+cloud also all that share a pool with such a one. Of pools that the plan
+relieves, those have one that may not move at all. A volume is judged by its
 move to the pool of least figure with it, among the :data:`.outcomes.NEAREST`
 pools of least figure, open to it or not.
 """
@@ -41,12 +42,13 @@ def of(first: State, last: State, moved: Collection[str],
     here, late = np.flatnonzero(last.home >= 0), violations.broken(last)
     hot, asked = np.zeros((2, len(problem.volumes)), bool)
     asked[late] = True
-    pools = hot_pools(last) | every
+    pools, before = hot_pools(last) | every, hot_pools(first)
     if not quota.each:
         pools[last.home[late]] = True
+        before[first.home[violations.broken(first)]] = True
     asked[here] |= pools[last.home[here]]
     hot[here] = asked[here]
-    asked[here] |= hot_pools(first)[last.home[here]]
+    asked[here] |= before[last.home[here]]
     asked |= every
     stays = [v for v in np.flatnonzero(asked).tolist()
              if problem.volumes[v].id not in moved]
