@@ -23,7 +23,7 @@ except ImportError:
     browser = None
 
 AUDITED = (400, 'light'), (1280, 'dark')
-EXAMPLES = pathlib.Path(__file__).parents[2] / 'etc/serifos/examples'
+EXAMPLES = pathlib.Path(__file__).parents[2] / 'etc/serifos/examples/paper'
 LARGEST = 3_000_000
 """Bytes of a page of 1,000 pools and 10,000 volumes."""
 

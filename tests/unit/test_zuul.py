@@ -114,7 +114,7 @@ class ZuulTest(testtools.TestCase):
             backend, _, model = pair.partition(':')
             self.assertIn(f'lvm:{backend}', found['devstack_localrc'][
                 'CINDER_ENABLED_BACKENDS'])
-            self.assertTrue((ROOT / 'etc' / 'serifos' / 'examples' / 'models'
+            self.assertTrue((ROOT / 'etc/serifos/examples/paper/models'
                              / f'{model}.json').exists())
 
     def test_devstack_job_migrates_attached_volumes(self):

@@ -10,7 +10,7 @@ from serifos.facts.history import Series
 from serifos.facts import times
 from tests.unit import case
 
-EXAMPLES = pathlib.Path(__file__).parents[3] / 'etc/serifos/examples'
+EXAMPLES = pathlib.Path(__file__).parents[3] / 'etc/serifos/examples/paper'
 
 
 class DaysCase(case.DirectoryCase):

@@ -84,7 +84,7 @@ class ExplainTest(case.DirectoryCase):
         self.assertIn('a snapshot holds it', [each['why'] for each in its])
 
     def test_the_documents_of_the_documentation(self):
-        text = (EXAMPLES.parents[2] / 'doc/source/reference/formats.rst'
+        text = (EXAMPLES.parents[3] / 'doc/source/reference/formats.rst'
                 ).read_text()
         shown = [doc for doc in map(json.loads, re.findall(
             r'(?m)^   (\{"schema": "serifos-explanation/1"(?:.*\n)+?)\n',

@@ -12,7 +12,7 @@ from serifos.files import documents
 from tests.unit import case
 from tests.unit.cmd import command
 
-EXAMPLES = pathlib.Path(__file__).parents[3] / 'etc/serifos/examples'
+EXAMPLES = pathlib.Path(__file__).parents[3] / 'etc/serifos/examples/paper'
 
 
 def _time(text):

@@ -21,7 +21,7 @@ from tests.unit.cmd import clouds
 from tests.unit.cmd import command
 
 MODELS = (pathlib.Path(__file__).parents[3]
-          / 'etc' / 'serifos' / 'examples' / 'models')
+          / 'etc/serifos/examples/paper/models')
 PAGE_LINES = 120
 """What a person scrolls through, however large the cloud is."""
 

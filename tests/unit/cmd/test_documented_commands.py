@@ -7,6 +7,7 @@ import os
 import pathlib
 import random
 import re
+import runpy
 import shlex
 import shutil
 
@@ -85,9 +86,9 @@ QUICKSTART = {
 
 def cheaper(words):
     """A command with which as much can be refused, and less is computed."""
-    verb = words[1]
-    words = [FEWER.get((verb, before), word) for before, word
-             in zip(words, words[1:])]
+    verb = words[0]
+    words = [verb, *(FEWER.get((verb, before), word) for before, word
+                     in zip(words, words[1:]))]
     return (*(word for word in words if word not in LONGER),
             *(word for option in SHORTER.get(verb, ())
               if option[0] not in words for word in option),
@@ -159,8 +160,11 @@ class DocumentedCommandsTest(testtools.TestCase):
         """The datasets that a command reads, and quickstart's results."""
         for word in words:
             path = pathlib.Path(word)
-            if word.startswith('quickstart/') and not path.parent.exists():
-                shutil.copytree(f'{EXAMPLES}/models', 'quickstart/models')
+            if path.name == 'serifos.conf' and not path.exists():
+                runpy.run_path(f'{EXAMPLES}/now.py')['main'](path.parent)
+            if word.startswith('quickstart/models/') and (
+                    not path.parent.exists()):
+                path.parent.mkdir(parents=True)
                 pathlib.Path('quickstart/models/quickstart.json').write_text(
                     json.dumps(QUICKSTART))
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -182,15 +186,18 @@ class DocumentedCommandsTest(testtools.TestCase):
                 os.chdir(words[1])
             if program not in PROGRAMS:
                 continue
-            self.parser(program, verb).parse_args(words[2:])
-            if verb in NOT_RUN:
+            conf, words = [], words[1:]
+            if verb == '--config-file':
+                conf, words, verb = words[:2], words[2:], words[2]
+            self.parser(program, verb).parse_args(words[1:])
+            if verb in NOT_RUN and not conf:
                 continue
-            self.provide(words[2:])
+            self.provide([*conf, *words])
             options = {word for word in words if word.startswith('-')}
             if verb in ONCE and verb in tried and options <= tried[verb]:
                 continue
             tried[verb] = options | tried.get(verb, set())
-            code, out, err = PROGRAMS[program](*cheaper(words))
+            code, out, err = PROGRAMS[program](*conf, *cheaper(words))
             self.assertEqual(0, code, f'{words}: {err}')
             self.assertNotIn('no model', err)
             if not printed.strip():

@@ -13,7 +13,7 @@ import testtools
 from serifos.cmd import app
 from tests.unit import case
 
-EXAMPLES = pathlib.Path(__file__).parents[3] / 'etc/serifos/examples'
+EXAMPLES = pathlib.Path(__file__).parents[3] / 'etc/serifos/examples/paper'
 
 LOADED = """
 import sys

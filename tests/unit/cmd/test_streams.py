@@ -12,7 +12,7 @@ import yaml
 
 from tests.unit.cmd import command
 
-EXAMPLES = pathlib.Path(__file__).parents[3] / 'etc/serifos/examples'
+EXAMPLES = pathlib.Path(__file__).parents[3] / 'etc/serifos/examples/paper'
 PLAN = ('serifos.cmd.balancer', 'plan', '--cluster', EXAMPLES / 'cluster.json',
         '--models', EXAMPLES / 'models')
 FULL = 'The output cannot be written: No space left on device.'

@@ -20,7 +20,7 @@ from serifos.database import plans
 from tests.unit.cmd import command
 from tests.unit.cmd import days
 
-EXAMPLES = pathlib.Path(__file__).parents[3] / 'etc/serifos/examples'
+EXAMPLES = pathlib.Path(__file__).parents[3] / 'etc/serifos/examples/paper'
 
 CONF = """\
 [serifos]
