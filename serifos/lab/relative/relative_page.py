@@ -69,7 +69,9 @@ def page_of(devices: common.Devices, found: _Found,
             'The share of the runs at or below a value (Figure 2). Where '
             'lines part, the workload itself is another one on the other '
             'device.', _distributions(devices.names, columns), [
-                _changes(columns)], [_summary(devices, columns)]),
+                _changes(columns)]),
+        page.Section('Their means on each device', tables=[
+            _summary(devices, columns)], folded=True),
         page.Section(
             'Predicted distributions',
             f'Of the runs on {devices.names[1]}, predicted from what was '
@@ -173,8 +175,7 @@ def _summary(devices: common.Devices,
         ('device', 'characteristic or observation', 'between rounds', 'min',
          'median', '90 %', 'max', 'mean'), rows,
         'The runs on each device (Table 3), and how much a run that was '
-        'made again differs: standard deviation over mean.',
-        'Their means on each device')
+        'made again differs: standard deviation over mean.')
 
 
 def _ninth(values: common.Floats) -> float:
