@@ -22,16 +22,21 @@ const data = JSON.parse(document.getElementById('data').textContent);
 const pools = new Map(Object.entries(data.pools));
 const search = document.querySelector('.tools input');
 const hours = document.getElementById('hours');
-let state = {query: '', pool: '', hours: 24};
+const state = {query: '', pool: '', hours: 24};
 try {  // kept when the page is loaded again, as it is after each round
-  Object.assign(state, JSON.parse(sessionStorage.serifos ?? '{}'));
-} catch { /* a browser that keeps nothing */ }
+  Object.assign(state, JSON.parse(sessionStorage[location.pathname]));
+} catch { /* nothing is kept yet, or ever by this browser */ }
 
 const update = changes => {
   Object.assign(state, changes);
-  try { sessionStorage.serifos = JSON.stringify(state); } catch { /* same */ }
+  try {
+    sessionStorage[location.pathname] = JSON.stringify(state);
+  } catch { /* the same */ }
   search.value = state.query;
   tables.forEach(show => show());
+  for (const part of all('section')) {
+    part.hidden = state.query && !part.querySelector('table, #hours');
+  }
   drawHours();
 };
 
@@ -72,7 +77,9 @@ const tables = all('table').filter(table => table.tHead).map(table => {
     count.textContent = words.length ? ` (${kept.length} found)` : '';
     more.hidden = kept.length <= most;
     more.textContent = `Show all ${kept.length.toLocaleString('en')} rows`;
-    if (words.length && kept.length) place.open = true;
+    const found = words.length > 0 && kept.length > 0;
+    place.classList.toggle('found', found);
+    if (words.length) place.open = found;
   };
   [...table.tHead.rows[0].cells].forEach((head, column) => {
     const isNumber = table.classList.contains(`n${column + 1}`);
@@ -154,7 +161,10 @@ if (!pools.has(state.pool)) {
   [state.pool] = [...all('.row > span').map(name => name.textContent),
                   ...pools.keys()];
 }
-search.oninput = () => update({query: search.value});
+search.oninput = () => {
+  update({query: search.value});
+  document.querySelector('.found')?.scrollIntoView();
+};
 search.parentElement.hidden = false;
 hours.hidden = false;
 update({});

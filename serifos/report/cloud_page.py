@@ -341,12 +341,12 @@ def _answers(seen: Outlook, short: Mapping[str, str],
              facts: Facts) -> Iterator[tuple[str, str]]:
     """(question, answer) each."""
     yield 'Is anything slow?', _slow(seen, short)
-    blamed = [f'{short[name]}: {said}'
-              for name, its in facts.explained.items()
-              if (said := explanation.blame(its.parts, seen)) is not None]
-    if blamed:
-        slowest, *_ = facts.explained.values()
-        blamed[0] = f'{blamed[0]} {_who(slowest.parts, seen)}'.rstrip()
+    blamed: list[str] = []
+    for name, its in facts.explained.items():
+        said = explanation.blame(its.parts, seen)
+        if said is not None:
+            who = '' if blamed else _who(its.parts, seen)
+            blamed.append(f'{short[name]}: {said} {who}'.rstrip())
     yield 'Because of whom?', '\n'.join(blamed) or (
         'Nothing is known of the volumes of the slowest pool.')
     yield 'What will be moved?', _moved(seen, short, facts.mode)

@@ -98,6 +98,7 @@ code { background: var(--tile); padding: .1rem .4rem; }
 .answers dd { margin: 0; white-space: pre-line; }
 .tools { position: sticky; top: 0; z-index: 2; padding: .5rem 0;
          background: var(--ground); }
+section, details, #hours { scroll-margin-top: 4rem; }
 .tools input { width: min(26rem, 95%); }
 input, select, button { font: inherit; color: inherit; padding: .2rem .5rem;
   background: var(--ground); border: 1px solid var(--grey);

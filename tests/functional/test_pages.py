@@ -134,7 +134,8 @@ class PagesTest(machine.MachineTest):
             'input.dispatchEvent(new Event("input")); })()')
 
     def test_tables_are_sorted_and_searched(self):
-        self.browser.look(self.report(30, 380).as_uri(), 1280, 'light')
+        page = self.report(30, 380)
+        self.browser.look(page.as_uri(), 1280, 'light')
         self.browser.unfold()
         names = self.cells('All 380', 0)
         self.assertEqual(100, len(names))
@@ -149,6 +150,9 @@ class PagesTest(machine.MachineTest):
             self.search(text)
             found = len(self.cells('All 380', 0))
             self.assertTrue(0 < found < 100, (text, found))
+            self.assertTrue(self.browser.asked(
+                '[...document.querySelectorAll("details:not(.found)")]'
+                '.every(each => !each.open || !each.querySelector("thead"))'))
         self.search('of nobody')
         self.assertEqual([], self.cells('All 380', 0))
         self.search('')
@@ -157,6 +161,9 @@ class PagesTest(machine.MachineTest):
         self.assertEqual({'stor003.rack-0'}, {*self.cells('All 380', 1)})
         self.assertEqual('stor003.rack-0', self.browser.asked(
             'document.querySelector("#hours b").textContent'))
+        self.browser.look(page.as_uri(), 1280, 'light')
+        self.assertEqual('"stor003.rack-0"', self.browser.asked(
+            'document.querySelector("input").value'))
         self.press('Copy')
         self.assertEqual(
             'serifos-balancer plan --out plan.json && serifos-balancer apply '
