@@ -19,10 +19,11 @@ def text(cluster: Cluster) -> str:
 
 
 def _lines(cluster: Cluster) -> Iterator[str]:
+    short = wording.pools(pool.name for pool in cluster.pools)
     homes = collections.Counter(v.pool for v in cluster.volumes)
     yield table.as_text(table.Table(
         ('pool', 'state', 'model', 'volumes', 'GiB free'),
-        [(pool.name, pool.state, pool.model, homes[pool.name],
+        [(short[pool.name], pool.state, pool.model, homes[pool.name],
           float(pool.free_gib)) for pool in cluster.pools], 'Pools'))
     seen = sorted(((v, v.workload) for v in cluster.volumes if v.workload
                    and v.workload.is_active()),
@@ -34,7 +35,9 @@ def _lines(cluster: Cluster) -> Iterator[str]:
     yield table.as_text(table.Table(
         ('volume', 'pool', 'write %', 'KiB', 'IOPS', 'ms', 'outstanding',
          *['QEMU, ms'] * qemu),
-        [(volume.id, volume.pool, float(w.write_pct), float(w.block_kib),
+        [(wording.volume(volume, cluster.shared_names),
+          short.get(volume.pool, wording.pool(volume.pool)),
+          float(w.write_pct), float(w.block_kib),
           _float(w.iops), _ms(w.latency_us), float(w.outstanding),
           *[table.shown(_ms(volume.qemu_latency_us))
             + ', at its cap' * volume.at_cap] * qemu)

@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
 import itertools
-import textwrap
 from typing import Any
 
 from serifos.facts import hot_by
@@ -117,12 +116,12 @@ def volumes(seen: Outlook, name: str, parts: Sequence[Part],
          'outstanding', 'IOPS', 'KiB', 'write', 'ms',
          'without it, ms', 'could go to, ms', 'what is done'),
         [_row(part, its, short, goes, seen.shared_names)
-         for part in shown], textwrap.fill(
+         for part in shown], (
             'Its active volumes, those first without which it would be '
             'fastest. load: their share of its outstanding I/Os; ms: '
             'measured; could go to: the best pool, now and with the volume'
             + '; !: would exceed the SLO of its type, as predicted'
-            * any(part.late for part in shown) + '.', wording.WIDTH))
+            * any(part.late for part in shown) + '.'))
 
 
 def _pool(seen: Outlook, name: str, heat: Heat | None,

@@ -7,7 +7,6 @@ from collections.abc import Container
 from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
-import textwrap
 
 from serifos.facts.cluster import Volume
 from serifos.facts.hot_by import BUSY
@@ -40,6 +39,9 @@ _FIGURES = {
 """What pools are hot by, where it has a column of its own: its name, and
 what stands below the table."""
 
+_LONG = 'interval', 'immovable', 'free after'
+"""Columns of pools that 80 columns have no room for."""
+
 _ALWAYS = 7  # columns
 
 
@@ -65,7 +67,7 @@ def _lines(seen: outlook.Outlook, age_s: float | None,
             ('Warning', sentences.warnings(seen, short, age_s, stale_s))):
         for sentence in several:
             yield from wording.wrapped(sentence, f'{title}: ')
-    for part in (pools(seen), moves(seen, short),
+    for part in (pools(seen, short), moves(seen, short),
                  stays(seen, short)):
         lines = [*part]
         if lines:
@@ -76,10 +78,11 @@ def _lines(seen: outlook.Outlook, age_s: float | None,
         yield from wording.wrapped(held)
 
 
-def pools(seen: outlook.Outlook) -> Iterator[str]:
+def pools(seen: outlook.Outlook, short: Mapping[str, str]
+          ) -> Iterator[str]:
     """The pools before and after, the slowest first."""
     shown = chosen(seen)
-    yield table.as_text(of_pools(seen, shown))
+    yield table.as_text(of_pools(seen, shown, short))
     more = len(seen.pools) - len(shown)
     if more:
         names = {each.pool.name for each in shown}
@@ -93,28 +96,27 @@ def pools(seen: outlook.Outlook) -> Iterator[str]:
                'after.')
 
 
-def of_pools(seen: outlook.Outlook, shown: Sequence[outlook.PoolOutlook]
-             ) -> table.Table:
-    """A row for each of these pools."""
-    column, meaning = _FIGURES.get(seen.hot_by, ('', 'hot: '))
+def of_pools(seen: outlook.Outlook, shown: Sequence[outlook.PoolOutlook],
+             short: Mapping[str, str]) -> table.Table:
+    """A row for each of these pools, which 80 columns hold, or all of it."""
+    rows = [_pool(each, seen.hot_by, short) for each in shown]
+    left_out = () if wording.are_whole() else _LONG
+    columns = [name for name in rows[0] if name not in left_out]
     return table.Table(
-        ('pool', 'volumes', 'measured', 'predicted', 'interval', 'after',
-         *(column,) * bool(column), 'hot', 'violated', 'forecast',
-         'immovable', 'GiB free',
-         'after'),
-        [_pool(each, seen.hot_by) for each in shown],
-        textwrap.fill(
-            'Pools, the slowest first; volumes: active ones of all. '
-            'Latencies, ms: measured; predicted now, with its 90 % interval; '
-            'after: predicted after the plan. '
-            + f'{meaning}over {100 * seen.limits.hot_ratio:g} % above the '
-            'mean of the pools where its volumes may live'
-            + ', or as its serifos_hot_ratio sets' * any(
-                each.pool.hot_ratio is not None for each in shown)
-            + '; violated: SLOs, by measured latency; forecast: other '
-            'SLOs that are predicted to be violated; immovable: part of its '
-            'load that may not be moved at all.',
-            wording.WIDTH))
+        columns, [[row[name] for name in columns] for row in rows],
+        'Pools, the slowest first; active: of its volumes. Latencies, ms: '
+        'measured; predicted now; after: predicted after the plan. '
+        + f'{_FIGURES.get(seen.hot_by, ("", "hot: "))[1]}over '
+        + f'{100 * seen.limits.hot_ratio:g} % above the '
+        'mean of the pools where its volumes may live'
+        + ', or as its serifos_hot_ratio sets' * any(
+            each.pool.hot_ratio is not None for each in shown)
+        + '; SLOs: violated, by measured latency, + others that are '
+        'predicted to be' + ('; interval: of what is predicted now, 90 %; '
+                             'immovable: part of its load that may not be '
+                             'moved at all; free: GiB, now and after'
+                             if wording.are_whole() else '; free: GiB')
+        + '.')
 
 
 def chosen(seen: outlook.Outlook) -> list[outlook.PoolOutlook]:
@@ -132,25 +134,34 @@ def chosen(seen: outlook.Outlook) -> list[outlook.PoolOutlook]:
     return [each for each in seen.pools if each.pool.name in shown]
 
 
-def _pool(each: outlook.PoolOutlook, hot_by: str) -> tuple[object, ...]:
+def _pool(each: outlook.PoolOutlook, hot_by: str,
+          short: Mapping[str, str]) -> dict[str, object]:
     was, then = each.before, each.after
     interval = '–' if was.expected is None else (
         f'{phrases.ms(was.expected.low_us)} to '
         f'{phrases.ms(was.expected.high_us)}')
-    return (wording.pool(each.pool.name), f'{each.active}/{each.volumes}',
-            phrases.ms(each.seen_us), _marked(was), interval, _marked(then),
-            *(_turn(*(phrases.figure(side.figure_us, hot_by)
-                      for side in (was, then))),) * (hot_by in _FIGURES),
-            _turn('yes' if was.hot else 'no', 'yes' if then.hot else 'no'),
-            _turn(str(was.violated), str(then.violated)),
-            _turn(str(was.forecast), str(then.forecast)),
-            table.percent(each.immovable, '.0f'),
-            round(was.free_gib), round(then.free_gib))
+    figure = {_FIGURES[hot_by][0]: _turn(*(
+        phrases.figure(side.figure_us, hot_by) for side in (was, then)))
+    } if hot_by in _FIGURES else {}
+    return {
+        'pool': short[each.pool.name],
+        'active': f'{each.active}/{each.volumes}',
+        'measured': phrases.ms(each.seen_us), 'predicted': _marked(was),
+        'interval': interval, 'after': _marked(then), **figure,
+        'hot': _turn('yes' if was.hot else 'no',
+                     'yes' if then.hot else 'no'),
+        'SLOs': _turn(_late(was), _late(then)),
+        'immovable': table.percent(each.immovable, '.0f'),
+        'free': round(was.free_gib), 'free after': round(then.free_gib)}
+
+
+def _late(side: outlook.Side) -> str:
+    return f'{side.violated}' + f'+{side.forecast}' * bool(side.forecast)
 
 
 def _marked(side: outlook.Side) -> str:
     outside = side.expected is not None and side.expected.outside
-    return phrases.ms(side.latency_us) + ' *' * outside
+    return phrases.ms(side.latency_us) + '*' * outside
 
 
 def _turn(was: str, then: str) -> str:
@@ -179,10 +190,8 @@ def of_moves(seen: outlook.Outlook, short: Mapping[str, str]) -> table.Table:
         if {row[name] for row in rows} - {'–', _HOT}]
     return table.Table(
         columns, [[row[name] for name in columns] for row in rows],
-        textwrap.fill(
-            'Moves, in the order in which they run. copying: latencies of '
-            'both pools meanwhile, ms; gain: of the source.',
-            wording.WIDTH))
+        'Moves, in the order in which they run. copying: latencies of both '
+        'pools meanwhile, ms; gain: of the source.')
 
 
 def _move(move: Move, volume: Volume | None,
@@ -257,13 +266,15 @@ def immovable(seen: outlook.Outlook) -> str | None:
             + ('; and more' if len(most) > _HELD else '') + '.')
 
 
-def of_steps(steps: Sequence[Move]) -> str:
+def of_steps(steps: Sequence[Move], short: Mapping[str, str]) -> str:
     """Moves only."""
     qemu = any(move.qemu_us is not None for move in steps)
     return table.as_text(table.Table(
         ('volume', 'from', 'to', 'GiB', 'min', *['now, QEMU, ms'] * qemu,
          'source, ms', 'target, ms', 'why'),
-        [(move.volume, move.source, move.target, float(move.size_gib),
+        [(move.volume, short.get(move.source, wording.pool(move.source)),
+          short.get(move.target, wording.pool(move.target)),
+          float(move.size_gib),
           None if move.copy_s is None else move.copy_s / 60,
           *[f'{phrases.ms(move.volume_us)}, {phrases.ms(move.qemu_us)}']
           * qemu,

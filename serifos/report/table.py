@@ -86,13 +86,20 @@ def as_text(table: Table) -> str:
     columns = [_column([name, *map(shown, column)])
                for name, column in zip(table.header, zip(*table.rows))]
     if not columns:
-        return table.caption
+        return _filled(table.caption)
     fits = _fitting([cells.cell_len(column[0]) for column in columns])
     head, rule, *rows = ('  '.join(line).rstrip()
                          for line in zip(*columns[:fits]))
-    return '\n'.join([table.caption, head, rule, *(
+    return '\n'.join([_filled(table.caption), head, rule, *(
         line for row, whole in zip(rows, table.rows)
         for line in (row, *_below(table.header[fits:], whole[fits:])))])
+
+
+def _filled(caption: str) -> str:
+    """A caption in lines of at most 79 columns."""
+    most = min(79, _width.get() or 79)
+    return '\n'.join(line for part in caption.split('\n')
+                     for line in wrapped(part, most) or [''])
 
 
 def _fitting(widths: Sequence[int]) -> int:

@@ -104,6 +104,13 @@ def pools(names: Iterable[str]) -> dict[str, str]:
             for each, said in short(names).items()}
 
 
+def pools_of(cluster: Cluster | None,
+             others: Iterable[str] = ()) -> dict[str, str]:
+    """The same of those of a cluster, if there is one, and others."""
+    return pools({*others, *(() if cluster is None else (
+        pool.name for pool in cluster.pools))})
+
+
 def pool(whole: str) -> str:
     """A pool by its whole name."""
     return name(whole)
@@ -111,7 +118,8 @@ def pool(whole: str) -> str:
 
 def wrapped(sentence: str, title: str = '') -> list[str]:
     """A sentence in lines of a terminal, after its title."""
-    return folded(title + sentence, WIDTH, ' ' * len(title))
+    return folded(title + sentence, min(WIDTH, table.width() or WIDTH),
+                  ' ' * len(title))
 
 
 def folded(text: str, width: int, indent: str = '') -> list[str]:

@@ -163,7 +163,7 @@ def _pools(data: bytes) -> None:
 def _plan(data: bytes) -> None:
     plan = documents.read_plan(files.file_of(data))
     json.dumps(plan.to_json(), allow_nan=False).encode()
-    plan_text.of_steps(plan.moves).encode()
+    plan_text.of_steps(plan.moves, {}).encode()
 
 
 def _tune(data: bytes) -> None:

@@ -18,6 +18,7 @@ from serifos.balancer import plans
 from serifos.balancer import remaining
 from serifos.balancer.round import Balancer
 from serifos.cmd.balancer import cloud_verb
+from serifos.cmd.balancer import lookup
 from serifos.cmd import options
 from serifos import errors
 from serifos.facts import inventory
@@ -30,6 +31,7 @@ from serifos.plan.plan import Move
 from serifos.plan import sentences
 from serifos.plan import usable
 from serifos.report import plan_text
+from serifos.report import wording
 
 
 class Acting(cloud_verb.Asks):
@@ -38,6 +40,7 @@ class Acting(cloud_verb.Asks):
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
         cloud_verb.add_window(parser)
+        options.add_long(parser)
         return parser
 
     def carry_out(self, balancer: Balancer, moves: Sequence[Move],
@@ -45,9 +48,13 @@ class Acting(cloud_verb.Asks):
         outcomes: list[outcome.Outcome] = []
         unmade = batch.Unmade(batch.devices_of(seen.cluster),
                               affinity.bundles(seen.cluster))
+        names, short = (wording.volumes(seen.cluster),
+                        wording.pools_of(seen.cluster))
         for number, move in enumerate(moves, 1):
-            print(f'{number} of {len(moves)}: {move.volume}, '
-                  f'{move.size_gib:g} GiB, to {move.target} ...', flush=True)
+            print(f'{number} of {len(moves)}: '
+                  f'{names.get(move.volume, move.volume)}, '
+                  f'{move.size_gib:g} GiB, to '
+                  f'{short.get(move.target, move.target)} ...', flush=True)
             why = unmade.why_not(move)
             outcomes += balancer.carrier.carry_out(
                 [move], plan_id, seen.over) if why is None else [
@@ -122,7 +129,7 @@ class Apply(Acting):
             unexplained = sentences.unexplained(seen.cluster.pools)
             if unexplained is not None:
                 print(unexplained)
-            print(plan_text.of_steps(moves))
+            print(plan_text.of_steps(moves, wording.pools_of(seen.cluster)))
             self.confirm(
                 f'Migrate {phrases.count(len(moves), "volume")}?',
                 parsed_args)
@@ -140,14 +147,15 @@ class Evacuate(Acting):
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
         parser.add_argument('pool', metavar='POOL',
-                            help='name of the pool, HOST@BACKEND#POOL')
+                            help='the pool, HOST@BACKEND#POOL or what plan '
+                            'calls it')
         options.add_trust(parser)
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         with self.acting(parsed_args.window) as balancer:
-            _refuse_unknown(balancer.observer.cinder.inventory(),
-                            parsed_args.pool)
+            pool = _found(balancer.observer.cinder.inventory(),
+                          parsed_args.pool)
             with self.gently():
                 balancer.carrier.settle_open_moves()
             self.gather(balancer)
@@ -156,7 +164,7 @@ class Evacuate(Acting):
                 balancer.limits(), trust_models=parsed_args.trust_models)
             slots = balancer.slots(seen)
             first = planning.state(seen.cluster, limits, seen.models, slots)
-            plan = evacuate.of(first, parsed_args.pool)
+            plan = evacuate.of(first, pool)
             if slots is not None:
                 plan = dataclasses.replace(
                     plan, window_s=balancer.observer.settings.history_s)
@@ -170,7 +178,7 @@ class Evacuate(Acting):
             self.refuse_hindered(seen, least=1)
             self.confirm(
                 f'Migrate {phrases.count(len(plan.moves), "volume")} off '
-                f'{parsed_args.pool}?', parsed_args)
+                f'{pool}?', parsed_args)
             kept = balancer.plans.keep(
                 planning.issued(plan, time.time(),
                                 balancer.observer.settings.plan_ttl_s),
@@ -178,18 +186,20 @@ class Evacuate(Acting):
             with self.gently():
                 self.carry_out(balancer, plan.moves, kept.id, seen)
             if plan.refused:
-                self.say(f'{parsed_args.pool} keeps {len(plan.refused)} of '
+                self.say(f'{pool} keeps {len(plan.refused)} of '
                          'its volumes.')
                 self.exit_code = 1
 
 
-def _refuse_unknown(found: inventory.Inventory, pool: str) -> None:
-    """Refuses a pool that is not there, before the minutes of readings.
+def _found(found: inventory.Inventory, said: str) -> str:
+    """The whole name of a pool, before the minutes of readings.
 
     :raises InputError: where Cinder has no such pool
     """
-    if pool not in {*(each.name for each in found.pools),
-                    *(record.pool for record in found.records)}:
+    pool = lookup.pool((*(each.name for each in found.pools),
+                        *(record.pool for record in found.records)), said)
+    if pool is None:
         raise errors.InputError(
-            f'Cinder has no pool {pool}; give its whole name, '
+            f'Cinder has no pool {said}; give its whole name, '
             'HOST@BACKEND#POOL, as cinder get-pools has it.')
+    return pool

@@ -18,20 +18,27 @@ from serifos.balancer import changes
 from serifos.balancer import join
 from serifos.balancer.plans import restore
 from serifos.cmd.balancer import adapters
+from serifos.cmd.balancer import configuration
+from serifos.cmd.balancer import lookup
 from serifos.cmd.balancer import stored_history
 from serifos.cmd.balancer import verb
 from serifos.cmd import listing
+from serifos.cmd import options
 from serifos import errors
 from serifos.facts import activity
+from serifos.facts.cluster import Cluster
+from serifos.facts.cluster import Volume
 from serifos.facts import fields
 from serifos.facts import history
 from serifos.facts.inventory import Inventory
 from serifos.facts import journal
+from serifos.facts import names
 from serifos.facts import pool_errors
 from serifos.facts import times
 from serifos.files import atomic
 from serifos.files import history_csv
 from serifos.report import table
+from serifos.report import wording
 
 _MOST_DAYS, _MOST_SLOTS = 3660, 100_000
 
@@ -47,6 +54,8 @@ _AT_ONCE = 1_000_000
 
 _POOL_COLUMNS = 'pool', 'drifting', 'hours'
 """Of the values of a pool's document."""
+
+_ENDS = 'source', 'target'
 
 _OUTSIDE = {1: 'above', -1: 'below', 0: None}
 
@@ -64,8 +73,8 @@ class History(verb.Verb, listing.Listing):
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
         parser.add_argument('what', nargs='?', metavar='VOLUME',
-                            help='show the activity of this volume; with '
-                            '--pools of this pool')
+                            help='show the activity of this volume, by its '
+                            'id or name; with --pools of this pool')
         parser.add_argument('--pools', action='store_true',
                             help='show measured and predicted latencies of '
                             'pools')
@@ -81,11 +90,12 @@ class History(verb.Verb, listing.Listing):
         parser.add_argument('--until', metavar='TIME',
                             help='end of the activity of VOLUME, ISO 8601 '
                             '(default: now)')
-        parser.add_argument('--volume', metavar='ID',
+        parser.add_argument('--volume', metavar='VOLUME',
                             help='show only the migrations of this volume')
         parser.add_argument('--last', type=int, default=50, metavar='N',
                             help='show the last N entries of migrations '
                             '(default: 50)')
+        options.add_long(parser)
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace
@@ -101,6 +111,7 @@ class History(verb.Verb, listing.Listing):
             return self._show_pools(parsed_args)
         if parsed_args.what is None:
             return self._show_migrations(parsed_args)
+        parsed_args.what = self._meant(parsed_args.what)
         if parsed_args.volume is not None:
             raise errors.InputError(
                 '--volume selects migrations; give it, or a VOLUME whose '
@@ -110,6 +121,19 @@ class History(verb.Verb, listing.Listing):
         documents = _documents(found)
         return self.listed(documents, lambda: f'{_told(found, past)}\n',
                            documents, ('at', 'seconds', *_ACTIVITIES))
+
+    def _observed(self) -> Cluster | None:
+        """The last observation, which has names; None without one."""
+        try:
+            return configuration.cluster(self.app.conf, None)
+        except errors.InputError:
+            return None
+
+    def _meant(self, said: str) -> str:
+        """The id of a volume, by its name or the beginning of its id."""
+        cluster = None if names.is_id(said) else self._observed()
+        found = None if cluster is None else lookup.find(cluster, said)
+        return found.id if isinstance(found, Volume) else said
 
     def _activity(self, past: stored_history.Past,
                   parsed_args: argparse.Namespace) -> history.Series:
@@ -169,11 +193,13 @@ class History(verb.Verb, listing.Listing):
             raise errors.InputError(
                 f'The last {parsed_args.last} entries cannot be shown; give '
                 'a number of 1 or more.')
+        volume = parsed_args.volume and self._meant(parsed_args.volume)
         entries = [entry for entry in self.journal().entries()
-                   if parsed_args.volume in (None, entry.facts.get('volume'))
+                   if volume in (None, entry.facts.get('volume'))
                    ][-parsed_args.last:]
         documents = [entry.to_json() for entry in entries]
-        return self.listed(documents, lambda: f'{_migrations(entries)}\n',
+        return self.listed(documents, lambda: wording.lines(
+            _migrations(entries, self._observed())),
                            documents, journal.Entry.names())
 
 
@@ -279,18 +305,35 @@ def _write(path: str, past: activity.History, inventory: Inventory,
             f'their {seen * slots:,} slots are known.')
 
 
-def _migrations(entries: Sequence[journal.Entry]) -> str:
-    """A line for each entry."""
-    return '\n'.join(f'{entry.at}  {entry.kind:8}  {_entry(entry)}'
-                     for entry in entries) or 'No migration was requested yet.'
+def _migrations(entries: Sequence[journal.Entry],
+                cluster: Cluster | None) -> Iterator[str]:
+    """A line for each entry, with the names of a cluster."""
+    if not entries:
+        yield 'No migration was requested yet.'
+    called = {} if cluster is None else {
+        volume.id: f'{wording.name(volume.name)} ({volume.id})'
+        for volume in cluster.volumes if volume.name}
+    short = wording.pools_of(cluster, (
+        entry.facts[end] for entry in entries for end in _ENDS
+        if end in entry.facts))
+    for entry in entries:
+        yield f'{entry.at}  {entry.kind:8}  {_entry(entry, called, short)}'
 
 
-def _entry(entry: journal.Entry) -> str:
-    facts = dict(entry.facts)
+def _entry(entry: journal.Entry, called: Mapping[str, str],
+           short: Mapping[str, str]) -> str:
+    """A line, or several.
+
+    :param called: volume → its name and its id
+    :param short: pool → what people call it
+    """
+    facts = {name: short[its] if name in _ENDS else its
+             for name, its in entry.facts.items()}
     volume = facts.pop('volume', '')
+    volume = called.get(volume, volume)
     if entry.kind == 'request':
         estimated_s = fields.finite(facts.get('estimated_s'))
-        return (f'{volume}  {facts["source"]} -> {facts["target"]}, '
+        return (f'{volume}  {facts["source"]} → {facts["target"]}, '
                 f'{facts["size_gib"]:g} GiB, ' + (
                     '' if estimated_s is None else
                     f'estimated {estimated_s:g} s, ')
@@ -341,8 +384,8 @@ class _Pool:
                      'error': round(_error(hour), 4),
                      'outside': _OUTSIDE[hour.far]} for hour in self.hours]}
 
-    def row(self) -> tuple[object, ...]:
-        return (self.name, len(self.hours),
+    def row(self, short: Mapping[str, str]) -> tuple[object, ...]:
+        return (short[self.name], len(self.hours),
                 *_figures(pool_errors.together(self.hours)),
                 sum(hour.far != 0 for hour in self.hours), self.drifting)
 
@@ -357,12 +400,13 @@ def _read_pools(kept: pool_errors.PoolErrors, now: float, begin: float,
     :raises SerifosError: where they cannot be read
     """
     found = kept.hours(min(begin, now - pool_errors.PROVES_S), now)
+    wanted = name and (lookup.pool(found, name) or name)
     proving = {pool: [hour for hour in hours
                       if hour.begin >= now - pool_errors.PROVES_S]
                for pool, hours in found.items()}
     return [_Pool(pool, shown, pool_errors.drifting(proving[pool], now))
             for pool, hours in sorted(found.items())
-            if name in (None, pool) and (shown := [
+            if wanted in (None, pool) and (shown := [
                 hour for hour in hours
                 if hour.begin + pool_errors.HOUR_S > begin])]
 
@@ -373,10 +417,11 @@ def _pools(pools: Sequence[_Pool], name: str | None) -> str:
     :param name: as of :func:`_read_pools`
     """
     if name is None:
+        short = wording.pools(pool.name for pool in pools)
         return table.as_text(table.Table(
             ('pool', 'hours', 'measured, ms', 'predicted, ms', 'error',
              'outside', 'drifts'),
-            [pool.row() for pool in pools],
+            [pool.row(short) for pool in pools],
             'Measured and predicted latencies of pools; outside: hours '
             'outside of the interval.'))
     pool, = pools

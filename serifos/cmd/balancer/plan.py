@@ -5,30 +5,25 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
-from collections.abc import Sequence
 import time
 from typing import Any
 
 from serifos.balancer import planning
 from serifos.cmd.balancer import configuration
 from serifos.cmd.balancer import judging
+from serifos.cmd.balancer import lookup
 from serifos.cmd import listing
 from serifos.cmd import options
 from serifos.cmd import output
 from serifos.conf.balancer import PLANNERS
 from serifos import errors
-from serifos.facts.cluster import Cluster
 from serifos.facts.cluster import Pool
 from serifos.facts.cluster import Volume
-from serifos.facts import names
 from serifos.files import documents
 from serifos.plan import explain
 from serifos.plan.plan import Move
 from serifos.report import explanation
 from serifos.report import plan_text
-from serifos.report import wording
-
-_PREFIX, _SHOWN = 4, 5
 
 
 class Plan(listing.Listing):
@@ -42,6 +37,7 @@ class Plan(listing.Listing):
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
         options.add_observation(parser, 'the observation to plan for')
+        options.add_long(parser)
         parser.add_argument('--planner', choices=[*dict(PLANNERS)],
                             help='planner to use (default: [balancer] '
                             'planner)')
@@ -88,7 +84,7 @@ class Plan(listing.Listing):
                 'every_refusal', 'trust_models', 'max_gib_per_plan')})
         output.refuse_unwritable(parsed_args, 'plan')
         cluster = configuration.cluster(conf, parsed_args.cluster)
-        why = None if parsed_args.why is None else find(
+        why = None if parsed_args.why is None else lookup.find(
             cluster, parsed_args.why)
         planning.warn_of_strays(cluster, self.say)
         directory = configuration.models_dir(conf, parsed_args.models)
@@ -133,6 +129,7 @@ class Explain(listing.Listing):
             'what plan calls it; a volume\'s id, the beginning of it, or its '
             'name')
         options.add_observation(parser)
+        options.add_long(parser)
         output.add_out(parser, 'that document')
         return parser
 
@@ -141,7 +138,7 @@ class Explain(listing.Listing):
         conf = self.app.conf
         output.refuse_unwritable(parsed_args, 'explanation')
         cluster = configuration.cluster(conf, parsed_args.cluster)
-        found = find(cluster, parsed_args.name)
+        found = lookup.find(cluster, parsed_args.name)
         directory = configuration.models_dir(conf, parsed_args.models)
         judged = judging.judged(conf, cluster, directory, self.say)
         document = _document(found, judged)
@@ -175,52 +172,3 @@ def _explained(found: Pool | Volume, judged: judging.Judged,
         return of_volume(seen, explain.part(state, found.id))
     return of_pool(seen, found.name, explain.heat(state, found.name),
                    explain.parts(state, found.name))
-
-
-def find(cluster: Cluster, said: str) -> Pool | Volume:
-    """The pool or volume that is meant.
-
-    A pool by its name, its backend or host where these have no other, as
-    tables have it, or else by what only its name begins with up to a ``.``,
-    ``@`` or ``#``; a volume by its id, its name, what tables call it, or four
-    or more characters that its id, else only its name begins with.
-
-    :raises InputError: where there is none, or several
-    """
-    pools = {pool.name for pool in cluster.pools}
-    if said in pools:
-        return cluster.pool(said)
-    meant = [name for name in sorted(pools) if said in names.forms(name)]
-    meant = meant if len(meant) == 1 else [
-        name for name, shown in wording.pools(pools).items() if said == shown]
-    if len(meant) == 1:
-        return cluster.pool(meant[0])
-    shown_as = wording.volumes(cluster)
-    for fits in (lambda v: v.id == said, lambda v: v.name == said,
-                 lambda v: shown_as[v.id] == said,
-                 lambda v: len(said) >= _PREFIX and v.id.startswith(said),
-                 lambda v: len(said) >= _PREFIX and (
-                     v.name or '').startswith(said)):
-        volumes = [volume for volume in cluster.volumes if fits(volume)]
-        if len(volumes) == 1:
-            return volumes[0]
-        if volumes:
-            raise _several('volumes', 'ids', said, [
-                volume.id for volume in volumes])
-    begin = [name for name in sorted(pools)
-             if name.startswith(tuple(f'{said}{end}' for end in '.@#'))]
-    if len(begin) == 1:
-        return cluster.pool(begin[0])
-    if begin:
-        raise _several('pools', 'names', said, begin)
-    raise errors.InputError(
-        f'The cluster has no pool and no volume {errors.one_line(said)}.')
-
-
-def _several(what: str, called: str, said: str,
-             names: Sequence[str]) -> errors.InputError:
-    more = len(names) - _SHOWN
-    return errors.InputError(
-        f'{len(names)} {what} are called {errors.one_line(said)}; give one of '
-        f'their {called}: {", ".join(names[:_SHOWN])}'
-        + (f' and {more} more' if more > 0 else '') + '.')

@@ -27,6 +27,7 @@ from serifos.cmd.balancer import configuration
 from serifos.cmd.balancer import databases
 from serifos.cmd.balancer import stored_history
 from serifos.cmd import listing
+from serifos.cmd import options
 from serifos.database import rounds as counted
 from serifos import errors
 from serifos.facts.cluster import Volume
@@ -61,6 +62,7 @@ class Observe(cloud_verb.CloudVerb, listing.Listing):
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
         cloud_verb.add_window(parser)
+        options.add_long(parser)
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace

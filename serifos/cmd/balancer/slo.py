@@ -18,6 +18,7 @@ from serifos.cmd import output
 from serifos import errors
 from serifos.plan import supported
 from serifos.report import table
+from serifos.report import wording
 
 _LOADS = (0.5, 1.0, 1.5, 2.0, 3.0)
 
@@ -42,6 +43,7 @@ class Slo(listing.Listing):
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
         options.add_observation(parser)
+        options.add_long(parser)
         parser.add_argument(
             '--load', type=float, action='append', metavar='FACTOR',
             help='a multiple of the present load; may be given several '
@@ -138,8 +140,10 @@ class _Shown:
         return {'cluster': cluster, 'pools': pools}
 
     def _table(self, found: list[supported.Supported], title: str) -> str:
-        rows = [(each.pool or 'all', each.volumes, each.outstanding,
-                 each.slo_us and each.slo_us / 1e3, _times(each),
+        short = wording.pools(each.pool for each in found if each.pool)
+        rows = [(short.get(each.pool or '', 'all'), each.volumes,
+                 each.outstanding, each.slo_us and each.slo_us / 1e3,
+                 _times(each),
                  *([us / 1e3 for us in each.seen_us]
                    or [None] * len(self.loads))) for each in found]
         return table.as_text(table.Table(

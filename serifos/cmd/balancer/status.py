@@ -18,6 +18,7 @@ from serifos.cmd.balancer import configuration
 from serifos.cmd.balancer import status_tables
 from serifos.cmd.balancer import verb
 from serifos.cmd import listing
+from serifos.cmd import options
 from serifos.cmd import output
 from serifos import errors
 from serifos.facts.cluster import Cluster
@@ -38,6 +39,7 @@ class _Looks(verb.Verb):
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
         output.add_out(parser, 'that document')
+        options.add_long(parser)
         return parser
 
     def write(self, parsed_args: argparse.Namespace, document: Any) -> Any:
@@ -155,15 +157,17 @@ def _shown(its: plans.Standing,
     yield from wording.wrapped(status_tables.became(its))
     if not plan.moves:
         return
-    names = wording.volumes(cluster)
+    names, short = wording.volumes(cluster), wording.pools_of(
+        cluster, (end for move in plan.moves
+                  for end in (move.source, move.target)))
     yield ''
     yield table.as_text(table.Table(
         ('volume', 'GiB', 'from, ms', 'to, ms', 'what became of it'), [
             (names.get(move.volume, wording.name(move.volume)),
              float(move.size_gib),
-             f'{wording.pool(move.source)} ' + phrases.change(
+             f'{short[move.source]} ' + phrases.change(
                  move.source_before_us, move.source_after_us),
-             f'{wording.pool(move.target)} ' + phrases.change(
+             f'{short[move.target]} ' + phrases.change(
                  move.target_before_us, move.target_after_us),
              _became(its.outcomes.get(move.volume)))
             for move in plan.moves], 'Its moves, as it predicted them.'))

@@ -161,12 +161,14 @@ def facts(seen: Status, lead: Leader | None
 
 def in_flight(seen: Status, cluster: Cluster | None) -> table.Table:
     """The migrations under way."""
-    names = wording.volumes(cluster)
+    names, short = wording.volumes(cluster), wording.pools_of(
+        cluster, (end for each in seen.in_flight
+                  for end in (each.source, each.target)))
     return table.Table(
         ('volume', 'from', 'to', 'GiB', 'min so far', 'min left', 'MiB/s',
          'by'),
         [(names.get(each.volume, wording.name(each.volume)),
-          wording.pool(each.source), wording.pool(each.target),
+          short[each.source], short[each.target],
           float(each.size_gib),
           each.since_s / 60, left(each),
           None if each.gib_per_s is None else 1024 * each.gib_per_s,

@@ -14,6 +14,7 @@ from serifos.cmd.balancer import configuration
 from serifos.cmd.balancer import stored_history
 from serifos.cmd.balancer import verb
 from serifos.cmd import listing
+from serifos.cmd import options
 from serifos.cmd import output
 from serifos import errors
 from serifos.facts.cluster import Cluster
@@ -43,6 +44,7 @@ class Undo(verb.Verb, listing.Listing):
         parser.add_argument(
             'plan', metavar='PLAN', help='id of the plan to undo')
         output.add_out(parser, 'the plan')
+        options.add_long(parser)
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace

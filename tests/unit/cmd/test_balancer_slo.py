@@ -31,7 +31,7 @@ class SloTest(testtools.TestCase):
         first, header, _, *rows = out.splitlines()
         self.assertIn('What 99 % of the active volumes stay below', first)
         self.assertTrue(header.endswith('x 1.25'))
-        self.assertEqual(['node1@ssd#ssd', 'all'],
+        self.assertEqual(['node1', 'all'],
                          [rows[0].split()[0], rows[-1].split()[0]])
 
     def test_json_says_the_same(self):

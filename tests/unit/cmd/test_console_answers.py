@@ -89,7 +89,8 @@ class ConsoleTest(case.DirectoryCase):
         # Which pool is slow?
         before = {name: us['before'] for name, us
                   in plan['latency_us'].items()}
-        slow = rows(said, 'pool')[0][0]
+        called = {short(name): name for name in before}
+        slow = called[rows(said, 'pool')[0][0]]
         self.assertEqual(max(before.values()), before[slow])
         self.assertEqual(short(slow), said.split()[0])
 

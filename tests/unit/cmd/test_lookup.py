@@ -2,7 +2,7 @@
 import ddt
 import testtools
 
-from serifos.cmd.balancer import plan
+from serifos.cmd.balancer import lookup
 from serifos import errors
 from serifos.facts import cluster
 from serifos.report import wording
@@ -21,26 +21,26 @@ class LookupTest(testtools.TestCase):
     @ddt.data(('n1@s#s', 'n1@s#s'), ('n1', 'n1@s#s'), ('n2@t', 'n2@t#t'))
     @ddt.unpack
     def test_a_pool(self, said, name):
-        self.assertEqual(CLUSTER.pool(name), plan.find(CLUSTER, said))
+        self.assertEqual(CLUSTER.pool(name), lookup.find(CLUSTER, said))
 
     @ddt.data(('db', 'abcd-1'), ('abcd-1', 'abcd-1'), ('ef', 'ef'))
     @ddt.unpack
     def test_a_volume(self, said, name):
-        self.assertEqual(CLUSTER.volume(name), plan.find(CLUSTER, said))
+        self.assertEqual(CLUSTER.volume(name), lookup.find(CLUSTER, said))
 
     def test_a_pool_with_the_domain_and_without(self):
         few = cluster.Cluster((cluster.Pool('n1.example.org@s#s'),
                                cluster.Pool('n2.example.org@s#s')), ())
         for said in ('n1', 'n1.example.org', 'n1.example.org@s',
                      'n1.example.org@s#s'):
-            self.assertIs(few.pools[0], plan.find(few, said))
+            self.assertIs(few.pools[0], lookup.find(few, said))
 
     def test_a_pool_by_its_first_label(self):
         racks = cluster.Cluster((cluster.Pool('n1.rack-1@s#s'),
                                  cluster.Pool('n2.rack-2@s#s'),
                                  cluster.Pool('n11.rack-1@s#s')), ())
-        self.assertIs(racks.pools[0], plan.find(racks, 'n1'))
-        self.assertRaises(errors.InputError, plan.find, racks, 'n')
+        self.assertIs(racks.pools[0], lookup.find(racks, 'n1'))
+        self.assertRaises(errors.InputError, lookup.find, racks, 'n')
 
     def test_a_volume_as_tables_call_it(self):
         long = 'x' * 70
@@ -49,13 +49,13 @@ class LookupTest(testtools.TestCase):
             cluster.Volume('1123456789', 'a', 1, name='data'),
             cluster.Volume('2123456789', 'a', 1, name='data')))
         for volume, said in zip(few.volumes, wording.volumes(few).values()):
-            self.assertIs(volume, plan.find(few, said))
-        self.assertIs(few.volumes[0], plan.find(few, long[:24]))
+            self.assertIs(volume, lookup.find(few, said))
+        self.assertIs(few.volumes[0], lookup.find(few, long[:24]))
 
     def test_the_beginning_of_an_id(self):
         few = cluster.Cluster((), CLUSTER.volumes[:1])
-        self.assertEqual('abcd-1', plan.find(few, 'abcd').id)
-        self.assertRaises(errors.InputError, plan.find, few, 'abc')
+        self.assertEqual('abcd-1', lookup.find(few, 'abcd').id)
+        self.assertRaises(errors.InputError, lookup.find, few, 'abc')
 
     @ddt.data(('log', '2 volumes are called log; give one of their ids: '
                       'abcd-2, ef.'),
@@ -67,5 +67,5 @@ class LookupTest(testtools.TestCase):
     @ddt.unpack
     def test_none_or_several(self, said, words):
         found = self.assertRaises(
-            errors.InputError, plan.find, CLUSTER, said)
+            errors.InputError, lookup.find, CLUSTER, said)
         self.assertIn(words, str(found))

@@ -77,6 +77,16 @@ class FormatTest(test_balancer_plan.PlanTestCase):
         self.assertEqual(rows[::-1], self.out(
             *given, '--sort-descending').splitlines()[1:])
 
+    def test_names_and_columns_of_pools_are_short_or_all(self):
+        short, whole = (self.out(*given).split('Pools, ')[1].split('\n\n')[0]
+                        for given in ((), ('--long',)))
+        self.assertNotIn('node1@ssd#ssd', short)
+        self.assertLessEqual(max(map(len, short.splitlines())), 79)
+        self.assertIn('node1@ssd#ssd', whole)
+        for column in 'interval', 'immovable', 'free after':
+            self.assertNotIn(f'  {column}', short)
+            self.assertIn(f'  {column}', whole)
+
     def test_tables_as_wide_as_was_asked_for(self):
         rows = self.out('--max-width', '60').split('Pools, ')[1].split('\n\n')
         self.assertLessEqual(max(map(len, rows[0].splitlines()[5:])), 60)

@@ -129,7 +129,7 @@ class WarningsTest(testtools.TestCase):
             0.0, 900.0))
         self.assertIn('2 pools of 2 are loaded beyond what the models were '
                       'trained on (stor1, stor2)', found)
-        self.assertIn('1.28 *', found)
+        self.assertIn('1.28*', found)
         self.assertTrue(found.startswith('stor1 1.28 → 0.64 ms'), found)
 
 
