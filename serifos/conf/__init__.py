@@ -7,6 +7,7 @@ Layers 3 to 5 read the configuration here and pass values on as arguments.
 from collections.abc import Sequence
 import contextlib
 import io
+import types
 from typing import Any
 
 from oslo_config import cfg
@@ -27,6 +28,7 @@ from serifos import errors
 LOG = log.getLogger(__name__)
 
 _GROUPS = (serifos, balancer, cinder, nova, database, history, telemetry)
+_LOGINS = (cinder, nova)
 
 
 class Options(cfg.ConfigOpts):
@@ -87,8 +89,8 @@ class Options(cfg.ConfigOpts):
         """Group → the options that may stand there, deprecated ones too."""
         found = {'DEFAULT': {*self}}
         for group in _GROUPS:
-            opts, name = [*group.OPTS], group.GROUP.name
-            if group in (cinder, nova):
+            opts, name = [*_opts(group)], group.GROUP.name
+            if group in _LOGINS:
                 opts += keystone.all_options(self[name].auth_type)
             found[name] = {each for opt in opts for each in (
                 opt.dest, *(old.name for old in opt.deprecated_opts))}
@@ -97,13 +99,18 @@ class Options(cfg.ConfigOpts):
 
 def register_opts(conf: cfg.ConfigOpts) -> None:
     for group in _GROUPS:
-        values.register(conf, group.GROUP, group.OPTS)
+        values.register(conf, group.GROUP, _opts(group))
+
+
+def _opts(group: types.ModuleType) -> list[cfg.Opt]:
+    """All that is registered in a group, keystoneauth's options, too."""
+    return [*group.OPTS, *(keystone.options() if group in _LOGINS else ())]
 
 
 def list_opts() -> list[tuple[cfg.OptGroup, list[cfg.Opt]]]:
-    """For oslo-config-generator; oslo.db lists its own."""
-    return [(group.GROUP, [*group.OPTS, *getattr(group, 'LATE_OPTS', ())])
-            for group in _GROUPS if group is not database]
+    """For oslo-config-generator: ours, not oslo.db's and keystoneauth's."""
+    return [(group.GROUP, [*getattr(group, 'SHOWN', group.OPTS)])
+            for group in _GROUPS]
 
 
 def load(given: Sequence[str] | None = None) -> Options:

@@ -5,10 +5,11 @@ from oslo_config import cfg
 
 from serifos.conf import keystone
 
-GROUP = cfg.OptGroup('cinder', title='How serifos-balancer reaches Cinder')
+GROUP = cfg.OptGroup('cinder', title='How serifos-balancer reaches Cinder',
+                     help=keystone.LOGIN)
 
 OPTS = [
-    *keystone.options(),
+    keystone.TIMEOUT,
     cfg.StrOpt(
         'noauth_endpoint', secret=True,
         help='URL of a Cinder without Keystone (auth_strategy = noauth), such '
@@ -18,5 +19,3 @@ OPTS = [
         'noauth_project_id', default='0' * 32,
         help='Project in whose name such a Cinder is asked.'),
 ]
-
-LATE_OPTS = keystone.LATE_OPTS

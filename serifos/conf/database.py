@@ -4,6 +4,14 @@
 from oslo_config import cfg
 from oslo_db import options
 
-GROUP = cfg.OptGroup('database', title='Where the journal and the plans are')
+GROUP = cfg.OptGroup(
+    'database', title='Where the journal and the plans are', help=(
+        'The database of the journal and the plans; unset: journal.sqlite in '
+        '[serifos] state_dir. Pools, retries and the other options of oslo.db '
+        'are listed in '
+        'https://docs.openstack.org/oslo.db/latest/reference/opts.html.'))
 
 OPTS = options.database_opts
+
+SHOWN = [opt for opt in OPTS if opt.name == 'connection']
+"""What the sample has of these."""

@@ -13,16 +13,24 @@ LATE_OPTS = loading.get_auth_plugin_conf_options('password')
 """What keystoneauth registers once it knows the auth_type."""
 
 
+LOGIN = (
+    'The login is keystoneauth\'s: auth_type, auth_url, username, password, '
+    'project_name, default_domain_name, and for other ways to log in, a '
+    'certificate, a region or an endpoint the options of '
+    'https://docs.openstack.org/keystoneauth/latest/plugin-options.html.')
+
+TIMEOUT = cfg.FloatOpt(
+    'timeout', min=0.1, max=3600.0,
+    help='Seconds until an answer must be complete, token and retries '
+         'included. Raise it for a slow API. Unset: 60.')
+
+
 def options() -> list[cfg.Opt]:
-    """The login, the session and the endpoint."""
+    """The login, the session and the endpoint, as keystoneauth has them."""
     return [
         *loading.get_auth_common_conf_options(),
         *(_ours(opt) for opt in loading.get_session_conf_options()
           if opt.name != 'timeout'),
-        cfg.FloatOpt(
-            'timeout', min=0.1, max=3600.0,
-            help='Seconds until an answer must be complete, token and retries '
-                 'included. Raise it for a slow API. Unset: 60.'),
         *(_ours(opt) for opt in loading.get_adapter_conf_options(
             include_deprecated=False)
           if opt.name in ('region-name', 'valid-interfaces',

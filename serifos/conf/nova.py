@@ -8,8 +8,6 @@ from serifos.conf import keystone
 GROUP = cfg.OptGroup('nova', title=(
     'How serifos-balancer reaches Nova; without an auth_type as Cinder, by '
     'the compute service of the catalogue, in the region and by the interface '
-    'of [cinder] unless set here'))
+    'of [cinder] unless set here'), help=keystone.LOGIN)
 
-OPTS = keystone.options()
-
-LATE_OPTS = keystone.LATE_OPTS
+OPTS = [keystone.TIMEOUT]

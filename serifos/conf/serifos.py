@@ -3,7 +3,11 @@
 
 from oslo_config import cfg
 
-GROUP = cfg.OptGroup('serifos', title='Where serifos keeps its files')
+GROUP = cfg.OptGroup(
+    'serifos', title='Where serifos keeps its files', help=(
+        'Beside what is here, [DEFAULT] takes debug, log_file and the other '
+        'options of oslo.log, '
+        'https://docs.openstack.org/oslo.log/latest/configuration/.'))
 
 OPTS = [
     cfg.StrOpt(

@@ -2,9 +2,11 @@
 """The shipped sample configuration has exactly today's options."""
 
 import pathlib
+import re
 
 import fixtures
 from oslo_config import generator
+from oslo_config import validator
 import testtools
 
 from serifos import conf
@@ -32,3 +34,24 @@ class ConfigSampleTest(testtools.TestCase):
             self.assertIn(f'[{group.name}]\n', sample)
             for opt in opts:
                 self.assertIn(f'\n#{opt.dest} =', sample)
+
+    def test_oslo_config_validator_takes_what_is_documented(self):
+        page = (ROOT / 'doc/source/configuration/index.rst').read_text()
+        minimal, = re.findall(r'code-block:: ini\n\n((?:   .*\n|\n)+)', page)
+        self.assertEqual(7, minimal.count(' = '))
+        directory = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+        for text, code in (
+                (re.sub(r'(?m)^#(\w+ = (?!<None>))', r'\1',
+                        (ETC / 'serifos.conf.sample').read_text()), 0),
+                (re.sub('(?m)^   ', '', minimal), 0),
+                ('[balancer]\nmax_move = 1\n', 1)):
+            file = directory / 'serifos.conf'
+            file.write_text(text)
+            options = re.search(r'oslo-config-validator ((?:.*\\\n)+.*)\n',
+                                page)[1].replace('\\\n', '').split()
+            options[-1] = str(file)
+            self.useFixture(fixtures.MonkeyPatch(
+                'sys.argv', ['oslo-config-validator', *options]))
+            self.assertEqual(code, validator.main(), text)
+            self.assertEqual(bool(code), bool(
+                conf.load([str(file)]).unknown()))
