@@ -3,7 +3,7 @@
 // Names come from tenants: they are only ever set as text.
 'use strict';
 const FIRST = 100;  // rows of a table that are shown before more are wanted
-const COLOURS = ['ink', 'blue', 'red', 'green', 'brown', 'purple', 'grey'];
+const COLOURS = ['red', 'green', 'brown', 'purple', 'grey'];  // of volumes
 const HOUR_MS = 3600e3;
 const collator = new Intl.Collator('en', {numeric: true});
 const all = (what, within = document) => [...within.querySelectorAll(what)];
@@ -109,43 +109,56 @@ for (const [number, name] of [[6, '6 hours'], [24, 'day'], [168, 'week']]) {
 }
 hours.firstElementChild.append(make('b', ''), ', ', range);
 
-// What was measured of a pool and predicted, and of its busiest volumes.
-const drawHours = () => {
-  const [measured, predicted, volumes] = pools.get(state.pool)
-    ?? [[], [], {}];
-  const lines = [['measured', measured], ['predicted by its model', predicted],
-                 ...Object.entries(volumes)].map(([name, line], i) => ({
-    name, line: line.slice(-state.hours), look: `var(--${COLOURS[i]})`}));
+// Lines over the hours, the last one last; [name, figures, colour] each.
+const chart = (what, unit, every) => {
+  const lines = every.map(([name, line, colour]) => (
+    {name, line: line.slice(-state.hours), look: `var(--${colour})`}))
+    .filter(({line}) => line.length);
   const most = Math.max(1e-3, ...lines.flatMap(({line}) => line));
   const at = ago => new Date(1000 * data.end - ago * HOUR_MS).toISOString()
     .slice(5, 16).replace('T', ' ') + ' UTC';
-  const y = ms => 160 - 145 * ms / most;
+  const y = figure => 130 - 115 * figure / most;
   const drawn = lines.flatMap(({name, line, look}) => {
-    const x = i => 100 * (1 - (line.length - i - 0.5) / state.hours);
-    const known = line.flatMap((ms, i) => ms === null ? [] : [[i, ms]]);
-    return known.flatMap(([i, ms]) => [
+    const x = i => `${100 * (1 - (line.length - i - 0.5) / state.hours)}%`;
+    return line.flatMap((figure, i) => figure === null ? [] : [
       ...(line[i - 1] ? [draw('line', {
-        x1: `${x(i - 1)}%`, y1: y(line[i - 1]), x2: `${x(i)}%`, y2: y(ms),
+        x1: x(i - 1), y1: y(line[i - 1]), x2: x(i), y2: y(figure),
         style: `stroke: ${look}; stroke-width: 1.5`})] : []),
-      draw('circle', {cx: `${x(i)}%`, cy: y(ms), r: 3, style: `fill: ${look}`},
-           draw('title', {}, `${at(line.length - i)}: ${ms} ms, ${name}`))]);
+      draw('circle', {cx: x(i), cy: y(figure), r: 3, style: `fill: ${look}`},
+           draw('title', {}, `${at(line.length - i)}: ${figure} ${unit}, ${
+             name}`))]);
   });
-  const texts = [[0, 12, `${most} ms`], [0, 157, '0'],
-                 [0, 178, at(state.hours)], ['100%', 178, at(0)]];
+  const texts = [[0, 12, `${most} ${unit}`], [0, 127, '0'],
+                 [0, 148, at(state.hours)], ['100%', 148, at(0)]];
   const picture = draw(
-    'svg', {role: 'img', 'aria-label': `${state.pool}, hour by hour`,
-            width: '100%', height: 182},
+    'svg', {role: 'img', 'aria-label': `${state.pool}: ${what}`,
+            width: '100%', height: 152},
     ...[y(0), y(most)].map(place => draw('line', {
       x2: '100%', y1: place, y2: place, style: 'stroke: var(--rule)'})),
     ...texts.map(([x, place, text]) => draw(
       'text', {x, y: place, 'text-anchor': x ? 'end' : 'start'}, text)),
     ...drawn);
+  const legend = lines.map(({name, line, look}) => make(
+    'span', `\u25cf ${name} ${line.findLast(figure => figure)} ${unit}\u2003`,
+    {style: `color: ${look}`}));
+  const whole = make('div', '');
+  whole.append(make('p', what), picture, ...legend);
+  return drawn.length ? [whole] : [];
+};
+
+const drawHours = () => {
+  const [measured, predicted, volumes] = pools.get(state.pool)
+    ?? [[], [], {}];
+  const charts = [
+    ...chart('Latency of its volumes, the mean', 'ms', [
+      ['measured', measured, 'ink'],
+      ['predicted by its model', predicted, 'blue']]),
+    ...chart('Load of its busiest volumes, I/Os outstanding', 'I/Os',
+             Object.entries(volumes).map(([name, line], i) => (
+               [name, line, COLOURS[i]])))];
   range.value = state.hours;
   hours.querySelector('b').textContent = state.pool;
-  hours.lastElementChild.replaceChildren(...drawn.length ? [
-    picture, ...lines.filter(({line}) => line.length).map(
-      ({name, line, look}) => make('span', `\u25cf ${name} ${
-        line.findLast(ms => ms)} ms\u2003`, {style: `color: ${look}`}))] : [
+  hours.lastElementChild.replaceChildren(...charts.length ? charts : [
     'Nothing is recorded of it in that time; serifos-balancer run does so.']);
 };
 

@@ -105,28 +105,31 @@ def _pool(each: PoolOutlook, name: str, scale: charts.Scale) -> str:
 def hours(found: pool_errors.Hours, volumes: Series,
           homes: Mapping[str, str], names: Mapping[str, str],
           short: Mapping[str, str]) -> str:
-    """The hours of each pool and of its busiest volumes, for the script.
+    """The latencies of each pool by hours, and the load of its volumes.
+
+    The script of the page draws them: ms that were measured and predicted,
+    and the I/Os that the busiest volumes keep outstanding.
 
     :param volumes: their hours, whose time is that of the drawing
     :param homes: volume → its pool
     :param names: volume → what it is called
     """
-    busy = np.nansum(volumes.outstanding, axis=0) if volumes.count else (
-        np.zeros(len(volumes.volumes)))
+    queued = volumes.outstanding
+    busy = np.nansum(queued, axis=0)
     lines: dict[str, list[int]] = {}
     for column in np.argsort(-busy, kind='stable').tolist():
         its = lines.setdefault(homes[volumes.volumes[column]], [])
         if busy[column] > 0 and len(its) < _LINES:
             its.append(column)
-    latency_us = volumes.latency_us
     pools = {}
     for name, called in short.items():
-        its = {hour.begin: hour for hour in found.get(name, ())}
-        known = [its.get(begin) for begin in volumes.begins]
+        known = {hour.begin: hour for hour in found.get(name, ())}
+        its_hours = [known.get(begin) for begin in volumes.begins]
         pools[called] = [
-            _line(hour and hour.mean_seen_us for hour in known),
-            _line(hour and hour.mean_predicted_us for hour in known),
-            {names[volumes.volumes[column]]: _line(latency_us[:, column])
+            _line(hour and hour.mean_seen_us / 1e3 for hour in its_hours),
+            _line(hour and hour.mean_predicted_us / 1e3
+                  for hour in its_hours),
+            {names[volumes.volumes[column]]: _line(queued[:, column])
              for column in lines.get(name, ())}]
     return ''.join([
         '<figure id="hours" hidden><figcaption></figcaption>'
@@ -135,11 +138,11 @@ def hours(found: pool_errors.Hours, volumes: Series,
                            'pools': pools})])
 
 
-def _line(values_us: Iterable[float | None]) -> list[float | None]:
-    """Hours in ms, the last one last, from the first that is known."""
-    found = [None if us is None or not us > 0 else float(f'{us / 1e3:.3g}')
-             for us in values_us]
-    begin = next((i for i, ms in enumerate(found) if ms), len(found))
+def _line(figures: Iterable[float | None]) -> list[float | None]:
+    """Figures of hours, the last one last, from the first that is known."""
+    found = [None if each is None or not each > 0 else float(f'{each:.3g}')
+             for each in figures]
+    begin = next((i for i, each in enumerate(found) if each), len(found))
     return found[begin:]
 
 

@@ -80,6 +80,7 @@ h1 { font-size: 1.3rem; line-height: 1.25; margin: 0 0 .3rem; }
 h2 { font-size: 1.2rem; margin: 1.8rem 0 .3rem; }
 p { max-width: 60rem; white-space: pre-line; margin: .5rem 0; }
 .lead, .made, .caption, figcaption, .tile span, .count { color: var(--soft); }
+.lead { max-width: none; }
 .made { font-size: 13px; }
 p.verdict { font-size: 1.15rem; border-left: .3rem solid var(--blue);
             padding-left: .8rem; }
@@ -126,7 +127,8 @@ svg { margin: .5rem 0; display: block; }
 .wide > svg { min-width: 40rem; max-width: 100%; height: auto; }
 svg text { fill: var(--ink); }
 figure { margin: 1rem 0; }
-#hours > div { margin-top: .8rem; font-size: 14px; }
+#hours > div { font-size: 14px; display: grid; gap: 0 1.5rem;
+  grid-template-columns: repeat(auto-fit, minmax(min(30rem, 100%), 1fr)); }
 figcaption { font-size: 14px; max-width: 60rem; }
 figure svg { overflow: visible; margin: 0; }
 figure svg text { font: 12px system-ui, sans-serif;

@@ -276,7 +276,7 @@ class ReportTest(case.DirectoryCase):
         measured, predicted, volumes = its['pools']['node1']
         self.assertEqual(3, sum(ms == 5.0 for ms in measured))
         self.assertEqual(3, sum(ms == 6.0 for ms in predicted))
-        self.assertIn(5.0, volumes['orders</script>'])
+        self.assertIn(0.05, volumes['orders</script>'])
         self.assertEqual([[], [], {}], its['pools']['node2'])
 
     def hours(self, page):
