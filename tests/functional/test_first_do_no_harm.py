@@ -15,7 +15,8 @@ MIB = 2 ** 20
 SIZE = ('--size-gib', '0.0625')
 SCREEN = ('--runtime', '0.5', '--size-gib', '0.0625', '--parameters',
           'operation', '--levels', 'files_used=2', '--levels',
-          'max_file_size=4MiB', '--levels', 'thread_count=1')
+          'max_file_size=4MiB', '--levels', 'thread_count=1',
+          '--yes-destroy', 'yes')
 
 
 class NamesTest(machine.MachineTest):

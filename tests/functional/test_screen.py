@@ -30,7 +30,12 @@ class ScreenTest(machine.MachineTest):
                          [p.name for p in self.target.iterdir()])
 
     def test_interrupted_resumed_and_told(self):
-        process = self.start('screen', self.target, *ARGUMENTS)
+        self.refused(3, 'type yes when asked', 'screen', self.target,
+                     *ARGUMENTS)
+        self.assert_nothing_left()
+        self.assertFalse(self.journal.exists())
+        process = self.start('screen', self.target, *ARGUMENTS,
+                             '--yes-destroy', 'yes')
         machine.wait_until(lambda: machine.lines(self.journal) >= 3)
         code, _, err = machine.interrupt(process)
         self.assertEqual(130, code, err)
@@ -39,8 +44,9 @@ class ScreenTest(machine.MachineTest):
         self.assertTrue(2 <= made < 8, made)
         self.assert_nothing_left()
         code, out, err = self.model('screen', self.target, *ARGUMENTS,
-                                    '-f', 'json')
+                                    '-f', 'json', typed='yes\n')
         self.assertEqual(0, code, err)
+        self.assertIn('files there of up to 0.0625 GiB together', err)
         self.assertIn(f'{made} of them are made already', err)
         self.assertIn('screen: 8 of 8', err)
         self.assert_nothing_left()

@@ -69,7 +69,7 @@ class RemountTest(machine.MachineTest):
         # One that was not is another measurement.
         self.refused(2, 'remounted: yes, not no', 'screen', self.target,
                      *ARGUMENTS)
-        plain = ('--output', 'plain.jsonl')
+        plain = ('--output', 'plain.jsonl', '--yes-destroy', 'yes')
         code, _, err = self.model('screen', self.target, *ARGUMENTS, *plain)
         self.assertEqual(0, code, err)
         self.refused(2, 'remounted yes and no', 'screen', self.journal,

@@ -30,7 +30,8 @@ _MEASURING = ('parameters', 'levels', 'seed', 'runtime', 'size_gib', 'output',
 class Screen(app.Fails, lister.Lister):
     """Find the fio parameters that decide the performance of a target.
 
-    TARGET is a directory, in which files are made and removed; a block
+    TARGET is a directory, in which files are made and removed after a
+    question; a block
     device (everything on it is lost, and parameters about files are
     dropped); or the journal of a finished screening, NAME-screening.jsonl,
     which is analysed without making runs. The same command resumes an

@@ -45,6 +45,7 @@ Claims = Callable[[], contextlib.AbstractContextManager['Claim']]
 
 SCHEMA = 'serifos-folder/1'
 NAME = 'serifos-screen'
+_YES = 'yes'
 _NOTE = 'note.json'
 _MOST_NOTE = 4096
 _OURS = re.compile(r'serifos(\.[0-9]{1,9}){1,2}')
@@ -163,10 +164,12 @@ def _directory(path: pathlib.Path, size_gib: float,
                 yield anew
     return Screened(
         bench_target.Target(
-            str(path), None if mount is None else mount.point,
+            str(path), _YES if mount is None else mount.point,
             {'directory': f'{path / NAME} (made, and removed '
                           'afterwards)',
-             'size': f'up to {size_gib:.4g} GiB in files at a time',
+             'writes': f'files there of up to {size_gib:.4g} GiB together, '
+                       'anew for each run, and what fio then writes to '
+                       'them; nothing else is touched',
              'filesystem': f'{kind} on {source}',
              'model': model or 'unknown', 'serial': serial or 'none',
              **_remount_words(mount)},
