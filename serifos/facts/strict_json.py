@@ -28,16 +28,19 @@ _SURE_DIGITS = 300
 """An integer of no more is less than the largest float."""
 
 
-def loads(text: str | bytes) -> Any:
+def loads(text: str | bytes, checks: bool = False) -> Any:
     """The value of a JSON text.
 
+    :param checks: whether the caller checks all numbers, which may then be
+        infinite
     :raises ValueError: with a clause that says why this is not JSON, or which
         number cannot be computed with
     """
     try:
         if not isinstance(text, str):
             text = text.decode()
-        return _whole(text, _decoder(_object).decode(text))
+        decoder = _CHECKED if checks else _decoder(_object)
+        return _whole(text, decoder.decode(text))
     except json.JSONDecodeError as exc:
         raise ValueError(
             f'it is not JSON ({exc.msg}, line {exc.lineno}, column '
@@ -140,3 +143,7 @@ def _integer(text: str) -> int:
     if len(text) > _SURE_DIGITS:
         _number(text)
     return int(text)
+
+
+_CHECKED = json.JSONDecoder(parse_constant=_refuse,
+                            object_pairs_hook=_object)

@@ -53,12 +53,13 @@ def parse(text: str | bytes, path: atomic.Path,
             'delete that line.')
 
 
-def document(line: str | bytes) -> dict[str, Any]:
+def document(line: str | bytes, checks: bool = False) -> dict[str, Any]:
     """The object of a line.
 
+    :param checks: as of :func:`.strict_json.loads`
     :raises ValueError: with a clause that says why it has none
     """
-    doc = strict_json.loads(line)
+    doc = strict_json.loads(line, checks)
     if not isinstance(doc, dict):
         raise ValueError('it is not a JSON object')
     return doc

@@ -103,8 +103,8 @@ def reading(at: float,
             mapped = True
             for lv_id, group in _ours(labels):
                 lvs.setdefault(lv_id, []).append((group, labels['device']))
-    devices = filter(_DEVICE.fullmatch, set().union(*values.values()))
-    fault = _strange_time(times) or _trouble({*devices}, mapped)
+    fault = _strange_time(times) or _trouble(
+        set().union(*values.values()), mapped)
     if fault is not None:
         return counters.Reading(at, fault=fault)
     found = {lv_id: _counters(where, values) for lv_id, where in lvs.items()}
@@ -127,9 +127,12 @@ def _strange_time(times: Mapping[str, Sequence[float]]) -> str | None:
 
 def _trouble(devices: Collection[str], mapped: bool) -> str | None:
     """Why the volumes are unknown; a host without LVs is known to be empty."""
-    if not devices:
+    known = filter(_DEVICE.fullmatch, devices)
+    first = next(known, None)
+    if first is None:
         return NO_DISKS
-    unmapped = not mapped and any(d.startswith('dm-') for d in devices)
+    unmapped = not mapped and any(
+        device.startswith('dm-') for device in (first, *known))
     return NO_INFO if unmapped else None
 
 

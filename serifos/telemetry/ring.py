@@ -218,7 +218,7 @@ def line_of(host: str, reading: counters.Reading) -> str:
 def parsed(line: bytes) -> tuple[str, counters.Reading] | None:
     """The host and its reading, None where a line is not what we wrote."""
     try:
-        doc = jsonl.document(line)
+        doc = jsonl.document(line, checks=True)
     except ValueError:
         return None
     host, volumes, faults = (doc.get(name, default) for name, default in (
