@@ -23,10 +23,11 @@ in SQLite, and lists them; ``process`` runs whole commands, each beside
 ``rounds`` makes whole rounds of ``serifos-balancer run`` with a day of
 history, with up to 1.2 GiB in /var/tmp; ``telemetry`` takes readings of up to
 1,000 hosts and observes them, beside the parser of prometheus_client;
+``prometheus`` asks a real Prometheus, where one is installed, for a day of
+up to 6,000 volumes, with up to 1 GiB in /var/tmp;
 ``reach`` tells how far ever thinner benchmarks of ``coverage`` seem
 to reach; ``truth`` tells what moves bring that are chosen by simulated devices
-themselves, without a model. Without a section it runs them all, in half an
-hour.
+themselves, without a model. Without a section it runs them all, in an hour.
 The models are those of the paper's Table 6, and of kind tenant those of the
 same devices as simulated; the volumes are those of its Eq. 17-19. For
 ``speed`` their patterns are blurred, since measured ones are never alike.
@@ -44,6 +45,7 @@ import mars
 import optimum
 import plans
 import process
+import prometheus
 import reach
 import regression
 import rounds
@@ -57,6 +59,7 @@ SECTIONS = {'speed': speed.lines, 'optimum': optimum.lines,
             'weigher': weigher.lines, 'history': history.lines,
             'bonds': bonds.lines, 'regression': regression.lines,
             'mars': mars.lines, 'plans': plans.lines, 'process': process.lines,
+            'prometheus': prometheus.lines,
             'reach': reach.lines, 'rounds': rounds.lines,
             'telemetry': telemetry.lines, 'truth': truth.lines}
 
