@@ -79,6 +79,7 @@ class Top(verb.Verb):
         parser.add_argument(
             '--once', action='store_true', help='print one frame and end, '
             'as is done where the output is no terminal')
+        options.add_long(parser)
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
@@ -241,15 +242,18 @@ class Frame:
     def _pools(self, rows: int) -> Rows:
         return Rows(
             (f'{_of("POOL", rows, len(self.pools))} (ms)', 'active',
-             'measured', 'predicted', 'planned', 'hot', 'violated',
-             'GiB free'),
+             'measured', 'predicted', 'planned', 'hot', 'SLOs', 'free',
+             'forecast', 'interval', 'immovable'),
             [(self._pool(each.pool.name), f'{each.active}/{each.volumes}',
               phrases.ms(each.seen_us), phrases.ms(each.before.latency_us),
               phrases.ms(self.planned_us.get(each.pool.name)),
               'yes' if each.before.hot else '–',
               str(each.before.violated or '–'),
-              f'{each.before.free_gib:,.0f}') for each in self.pools[:rows]],
-            bold=[each.before.hot for each in self.pools[:rows]])
+              f'{each.before.free_gib:,.0f}',
+              str(each.before.forecast or '–'), _interval(each),
+              f'{100 * each.immovable:.0f} %')
+             for each in self.pools[:rows]],
+            bold=[each.before.hot for each in self.pools[:rows]], more=3)
 
     def _volumes(self, rows: int) -> Rows:
         total = sum(map(_queued, self._busy)) or 1.0
@@ -261,10 +265,15 @@ class Frame:
                 table.shown(its and its.iops and float(its.iops)),
                 phrases.ms(its and its.latency_us), f'{_queued(volume):.3g}',
                 table.percent(_queued(volume) / total, '.0f') or '–',
-                self._pool(volume.pool)))
+                self._pool(volume.pool), wording.name(volume.server or '–'),
+                wording.name(volume.project_id or '–'),
+                wording.name(volume.volume_type or '–'),
+                table.shown(its and float(its.block_kib)),
+                table.percent(its and its.write_pct / 100, '.0f') or '–'))
         return Rows(
             (_of('VOLUME', rows, len(self._busy)), 'IOPS', 'ms',
-             'outstanding', 'load', 'pool'), found, names=(0, 5))
+             'outstanding', 'load', 'pool', 'server', 'project', 'type',
+             'KiB', 'write'), found, names=(0, 5, 6, 7, 8), more=5)
 
     def _flight(self, rows: int) -> Rows:
         moves = self.seen.status.in_flight
@@ -283,6 +292,12 @@ class Frame:
                           status_tables.left(each), rate))]
 
 
+def _interval(each: PoolOutlook) -> str:
+    expected = each.before.expected
+    return '–' if expected is None else (
+        f'{phrases.ms(expected.low_us)} to {phrases.ms(expected.high_us)}')
+
+
 def _queued(volume: Volume) -> float:
     return volume.workload.outstanding if volume.workload else 0.0
 
@@ -297,16 +312,18 @@ class Rows:
 
     Numbers are always whole; where the width is too little for all, a part
     of names is left out: of what the names of a column begin with alike,
-    else their middle.
+    else their middle. Where there is more width, there are more columns.
 
     :param names: the columns of names, aligned left; others are of numbers
     :param bold: the rows that stand out; empty for none
+    :param more: how many of the last columns are there only if they fit
     """
 
     header: Sequence[str]
     rows: Sequence[Sequence[str]]
     names: Collection[int] = (0,)
     bold: Sequence[bool] = ()
+    more: int = 0
 
     def lines(self, width: int | None) -> Iterator[Text]:
         """Its header and its rows, each of them one line.
@@ -332,14 +349,19 @@ class Rows:
                 texts, widths, alike))).rstrip()
 
     def _fitted(self, width: int | None) -> list[int]:
-        """The width of each column."""
+        """The width of each column that is there."""
         found = [max(map(cells.cell_len, column))
                  for column in zip(self.header, *self.rows)]
         if width is None:
             return found
+        least = len(found) - self.more
+        while len(found) > least and (
+                sum(found) + len(_GAP) * (len(found) - 1) > width):
+            found.pop()
         over = sum(found) + len(_GAP) * (len(found) - 1) - width
         while over > 0:
-            widest = max(self.names, key=found.__getitem__)
+            widest = max((name for name in self.names if name < len(found)),
+                         key=found.__getitem__)
             if found[widest] <= _LEAST:
                 break
             found[widest] -= 1
