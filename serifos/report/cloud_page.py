@@ -123,9 +123,9 @@ def render(facts: Facts) -> str:
 
 def verdict(seen: Outlook, short: Mapping[str, str]) -> str:
     """What is wrong, and what the plan does about it, in a line."""
-    moves = len(seen.plan.moves)
-    if not moves:
-        return sentences.headline(seen, short).split('. ')[0] + '.'
+    if not seen.plan.moves:
+        return sentences.headline(seen, short).split('. ')[0].rstrip(
+            '.') + '.'
     why = sentences.trouble(seen)
     took = '' if seen.copy_s is None else (
         f' in {phrases.duration(seen.copy_s)}')
@@ -198,15 +198,15 @@ def _pools(seen: Outlook, short: Mapping[str, str]) -> page.Section:
     figure = () if seen.hot_by == hot_by.LATENCY else (
         hot_by.UNITS[seen.hot_by],)
     return page.Section(_all(len(seen.pools), len(shown), 'pool'), tables=[
-        table.Table(
+        _known(
             ('pool', 'measured, ms', 'predicted', 'from', 'to', 'after',
-             *figure, 'hot', 'SLOs violated', 'after', 'forecast', 'after',
-             'volumes', 'active', 'immovable, %', 'GiB free', 'after'),
+             *figure, 'hot', 'SLOs violated', 'forecast', 'volumes', 'active',
+             'immovable, %', 'GiB free', 'after'),
             [_pool(each, short, seen.hot_by if figure else None)
              for each in shown],
             'Latencies in ms; from, to: the 90 % interval of its model; '
-            'after: the plan. immovable: part of its load that may not be '
-            'moved at all.',
+            'after: the plan; *: its load is beyond what its model was '
+            'trained on. immovable: part of its load that may not be moved.',
             [each.pool.name + (f', model {each.pool.model}'
                                if each.pool.model else ', without a model')
              + f', {each.pool.state}' for each in shown])], folded=True)
@@ -221,11 +221,15 @@ def _pool(each: PoolOutlook, short: Mapping[str, str],
         short[each.pool.name], phrases.ms(each.seen_us), _marked(was),
         *map(phrases.ms, interval), _marked(then),
         *([] if figure is None else [phrases.figure(was.figure_us, figure)]),
-        {(False, False): 'no', (True, True): 'yes', (True, False):
-         'now', (False, True): 'after'}[was.hot, then.hot],
-        was.violated, then.violated, was.forecast, then.forecast,
-        each.volumes, each.active, round(100 * each.immovable),
-        round(was.free_gib), round(then.free_gib))
+        _turn('yes' if was.hot else 'no', 'yes' if then.hot else 'no'),
+        _turn(was.violated, then.violated),
+        _turn(was.forecast, then.forecast), each.volumes, each.active,
+        round(100 * each.immovable), round(was.free_gib), round(then.free_gib))
+
+
+def _turn(was: object, then: object) -> object:
+    """Now and after the plan."""
+    return was if was == then else f'{was} → {then}'
 
 
 def _marked(side: Side) -> str:
@@ -234,7 +238,7 @@ def _marked(side: Side) -> str:
 
 
 def _all(number: int, shown: int, noun: str) -> str:
-    """All 30 pools; the slowest 2,000 of 2,400 pools are a title, too."""
+    """Title of a table: All 30 pools; 2,000 of 2,400 pools."""
     return f'All {phrases.count(number, noun)}' if shown == number else (
         f'{shown:,} of {phrases.count(number, noun)}')
 
