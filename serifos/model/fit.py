@@ -57,7 +57,7 @@ def fit(dataset: Dataset, kind: str = 'auto', name: str = 'model',
     parameters = held_out_runs.parameters(best, data, given)
     return Model(
         name=name, kind=best, predicts=predicts, parameters=parameters,
-        range=_range(valid, data.counts),
+        range=ranges(valid, data.counts),
         quality={**held_out_runs.summary(best, parameters, data,
                                          held_out[best]),
                  'mre_by_kind': dict(chosen.mre),
@@ -92,7 +92,7 @@ def with_tails(model: Model, dataset: Dataset, kind: str = 'auto',
         for figure in hot_by.TAILS.values()})
 
 
-def _range(samples: Sequence[Sample], counts: Sequence[int]
+def ranges(samples: Sequence[Sample], counts: Sequence[int]
            ) -> dict[str, tuple[float, float]]:
     """The least and the greatest, of active workloads."""
     workloads = [w for sample in samples for w in sample.tenants

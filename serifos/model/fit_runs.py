@@ -31,6 +31,8 @@ class Runs:
 
     :param samples: the runs as the dataset has them
     :param conditions: in numbers, where they vary
+    :param devices: measured before, that say what few runs do not; None for
+        those of the library
     """
 
     loads: tuple[Load, ...]
@@ -39,6 +41,7 @@ class Runs:
     samples: tuple[dataset.Sample, ...] = ()
     predicts: str = 'latency_us'
     conditions: Conditions | None = None
+    devices: Sequence[kinds.TenantPredictor] | None = None
 
     @property
     def counts(self) -> list[int]:
@@ -75,7 +78,8 @@ class Runs:
                     self.y[list(which)], tuple(self.keys[i] for i in which),
                     tuple(self.samples[i] for i in which)
                     if self.samples else (), self.predicts,
-                    self.conditions and self.conditions.some(which))
+                    self.conditions and self.conditions.some(which),
+                    self.devices)
 
     @functools.cached_property
     def seen(self) -> tuple[tuple[tuple[Workload, kinds.Seen], ...], ...]:

@@ -19,6 +19,7 @@ from serifos.model import fit_runs
 from serifos.model import kinds
 from serifos.model.linear import predict as linear
 from serifos.model import model
+from serifos.model import prior
 from serifos.model import quality
 
 Floats = npt.NDArray[np.float64]
@@ -91,8 +92,11 @@ def tenants_of(predictor: kinds.Predictor, loads: Floats,
 def parameters(kind: str, data: fit_runs.Runs,
                given: Mapping[str, float]) -> Mapping[str, Any]:
     """The parameters of a model file, fitted to runs."""
-    return kinds.of(kind).fit(data.loads, data.y, given, data.seen,
-                              data.predicts, data.conditions, data.samples)
+    its, devices = kinds.of(kind), data.devices
+    if its.devices and devices is None:
+        devices = prior.library(data.predicts)
+    return its.fit(data.loads, data.y, given, data.seen, data.predicts,
+                   data.conditions, data.samples, devices or ())
 
 
 def predicted(kind: str, parameters: Mapping[str, Any],

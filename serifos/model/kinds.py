@@ -223,6 +223,8 @@ class Kind:
     :param distributions: whether its fitter also takes ``samples``, the runs
         with the distributions of their response times; ``build`` then makes
         runs of only reads and of only writes for it
+    :param devices: whether its fitter also takes ``devices``, those measured
+        before, for what few runs do not say
     """
 
     read: Callable[[str, Mapping[str, Any]], Predictor]
@@ -232,13 +234,15 @@ class Kind:
     method: int = 1
     conditions: bool = False
     distributions: bool = False
+    devices: bool = False
 
     def fit(self, loads: Sequence[Load], y: npt.NDArray[np.float64],
             given: Mapping[str, float],
             seen: Sequence[Sequence[tuple[Workload, Seen]]] = (),
             predicts: str = 'latency_us',
             conditions: Conditions | None = None,
-            samples: Sequence[Sample] = ()) -> Mapping[str, Any]:
+            samples: Sequence[Sample] = (),
+            devices: Sequence[TenantPredictor] = ()) -> Mapping[str, Any]:
         """:raises InputError: where a setting is unknown or out of range"""
         settings = valid_settings(self.settings, given)
         more: dict[str, Any] = (
@@ -247,6 +251,8 @@ class Kind:
             more['conditions'] = conditions
         if self.distributions:
             more['samples'] = samples
+        if self.devices:
+            more['devices'] = devices
         return pkgutil.resolve_name(self.fitter)(
             loads, y, **more, **settings)
 

@@ -31,6 +31,7 @@ from serifos import errors
 from serifos.facts.workload import Load
 from serifos.facts.workload import Workload
 from serifos.model import kinds
+from serifos.model import prior
 from serifos.model.tenant import arithmetic
 from serifos.model.tenant.arithmetic import NUMBERS
 from serifos.model.tenant import inputs
@@ -81,13 +82,15 @@ _LEEWAY = {'floor_us': 1.0, 'read_floor_us': 1.5, 'write_floor_us': 1.5,
 def fit(loads: Sequence[Load], y: Floats,
         seen: Sequence[Sequence[tuple[Workload, kinds.Seen]]] = (),
         predicts: str = 'latency_us', units: float = 10,
-        members: float = 6, seed: int = 0) -> dict[str, Any]:
+        members: float = 6, seed: int = 0,
+        devices: Sequence[kinds.TenantPredictor] = ()) -> dict[str, Any]:
     """The parameters of a model file.
 
     :param loads: the Loads of n runs
     :param y: float[n], the mean of each run over its tenants, positive
     :param seen: for each run its tenants and what they saw, where known
     :param seed: of the starts of the search, and of the runs' weights
+    :param devices: measured before, that say what few runs do not
     :raises InputError: where ``predicts`` is not a latency of tenants
     """
     figure = parameters.figure_of(predicts)
@@ -95,32 +98,43 @@ def fit(loads: Sequence[Load], y: Floats,
         raise errors.InputError(
             'A model of kind tenant predicts the latency of tenants, not '
             f'{predicts}; choose another kind.')
-    few = range(0, len(y), -(-len(y) // _ENOUGH))
-    rows = Rows.of([loads[i] for i in few], y[list(few)],
-                   [seen[i] for i in few] if seen else [], figure)
+    few = range(0, len(y), max(1, -(-len(y) // _ENOUGH)))
+    loads, y = [loads[i] for i in few], y[list(few)]
+    seen, n = [seen[i] for i in few] if seen else [], len(loads)
+    weights = np.ones(n)
     rng = np.random.default_rng(seed)
+    guess = prior.reference(loads, y, devices, rng)
+    if guess is not None:
+        loads, y = [*loads, *guess.loads], np.concatenate([y, guess.y])
+        seen = [*(seen or [()] * n), *guess.seen]
+        weights = np.append(weights, np.full(len(guess.y), guess.weight))
+    rows = Rows.of(loads, y, seen, figure)
     coefficients = fit_trend(
-        rows.sums[:, :len(inputs.TREND_FIELDS)], np.log(y[list(few)]), rng)
+        rows.sums[:, :len(inputs.TREND_FIELDS)], np.log(y), rng, weights)
     values = rows.values(coefficients)
     centre = values.mean(axis=0)
     more = rows.at_other_depths(coefficients)
     every = more.values(coefficients) - centre
     networks = [_Network.fitted(
-        more, every, int(units), rng, np.resize(
-            rng.gamma(2.0, 0.5, len(few)) if members > 1 else 1.0,
+        more, every, int(units), rng, np.resize(weights * (
+            rng.gamma(2.0, 0.5, len(y)) if members > 1 else 1.0),
             len(every)), i % 2 == 1) for i in range(int(members))]
     return {'figure': figure, 'trend': coefficients,
-            'noise': _noise(rows, values - centre, networks),
+            'noise': _noise(rows, n, values - centre, networks),
             'members': [one.document(centre) for one in networks]}
 
 
-def _noise(rows: Rows, values: Floats,
+def _noise(rows: Rows, n: int, values: Floats,
            networks: Sequence[_Network]) -> float:
-    """The standard deviation of log latency about the mean network."""
+    """The standard deviation of log latency about the mean network.
+
+    :param n: how many of the runs were made: the first ones; 0 for none,
+        where the others are taken
+    """
     found = np.mean([np.exp(one.logs_of(values.T, one.lifted(values.T)[0]))
                      for one in networks], axis=0)
     wrong = np.log((found.T[rows.run] * rows.own).sum(axis=1)) - rows.logs
-    few = rows.weights >= 1
+    few = (rows.weights >= 1) & (rows.run < (n or len(rows.first)))
     return float(f'{max(1e-3, np.sqrt(np.mean(wrong[few] ** 2))):.6g}')
 
 
@@ -375,8 +389,8 @@ def _figures(sums: Sequence[float], saw: kinds.Seen, figure: str
         ('write', saw.write_latency_us, rest)) if figure in ('all', name)]
 
 
-def fit_trend(sums: Floats, logs: Floats,
-              rng: np.random.Generator) -> dict[str, float]:
+def fit_trend(sums: Floats, logs: Floats, rng: np.random.Generator,
+              weights: Floats) -> dict[str, float]:
     """The coefficients of the trend, of six digits as a file states them.
 
     By nonlinear least squares in log latency, from several starts, with a
@@ -385,9 +399,11 @@ def fit_trend(sums: Floats, logs: Floats,
     :param sums: of :data:`.inputs.TREND_FIELDS`, float[n, 8]
     :param logs: of what n runs measured, float[n]
     :param rng: of the starts of the search
+    :param weights: of the runs, float[n]
     """
     nominal, arrays = _nominal_trend(sums, logs), arithmetic.arrays()
     leeway = np.array([_LEEWAY[name] for name in inputs.TREND])
+    root = np.sqrt(weights)
 
     def coefficients(steps: Floats) -> dict[str, Floats]:
         """float[..., 15] → each float[..., 1]."""
@@ -397,7 +413,8 @@ def fit_trend(sums: Floats, logs: Floats,
 
     def errors_of(steps: Floats) -> Floats:
         """float[..., 15] → float[..., n]."""
-        return inputs.log_us(coefficients(steps), sums.T, arrays) - logs
+        return root * (
+            inputs.log_us(coefficients(steps), sums.T, arrays) - logs)
 
     def wrong(steps: Floats) -> Floats:
         return np.concatenate([errors_of(steps), _PRIOR * steps])

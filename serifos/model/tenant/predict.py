@@ -262,5 +262,5 @@ def from_parameters(kind: str, doc: Mapping[str, Any]) -> Tenants:
 
 TENANT = kinds.Kind(from_parameters, 'serifos.model.tenant.fit:fit', (
     kinds.Parameter('units', 10, 1, 100),
-    kinds.Parameter('members', 6, 1, 20)), tenants=True)
+    kinds.Parameter('members', 6, 1, 20)), tenants=True, devices=True)
 """``units`` are of each of the ``members``, which are networks."""

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Priors of devices with few runs: makes them, and judges what they bring.
+
+    .venv/bin/python tools/bench/priors.py fit DATASET ...
+    .venv/bin/python tools/bench/priors.py judge DATASET ...
+
+``fit`` writes a model of each dataset's device to ``serifos/model/priors``.
+``judge`` leaves out each device in turn: the error on its other runs of a
+model of kind tenant that is fitted to few of them, with a prior of the other
+devices and without one. Datasets with one serial number are of one device.
+Those of simulated ones: ``serifos-sim dataset SSD1 SSD1.jsonl --sampled 250
+--chance 1 --counts 1,2,3,4,6,8,10``, and so for the others.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
+import pathlib
+
+import numpy as np
+
+from serifos.facts.dataset import Sample
+from serifos.files import documents
+from serifos.model import fit
+from serifos.model import fit_runs
+from serifos.model import held_out
+from serifos.model import kinds
+from serifos.model.model import Model
+from serifos.model import prior
+from serifos.model import quality
+
+_KIND, _SETTINGS = 'tenant', {'members': 2}
+_MOST_RUNS, _MOST_TESTS = 150, 250
+_RUNS, _SEEDS = (0, 3, 5, 10, 20, 40), (0, 1)
+_PRIORS = pathlib.Path(prior.__file__).parent / 'priors'
+
+
+def _devices(paths: Iterable[str]) -> Mapping[str, list[Sample]]:
+    """Name of a device, from its first file → its runs."""
+    name: dict[str, str] = {}
+    found: dict[str, list[Sample]] = {}
+    for path in map(pathlib.Path, paths):
+        dataset = documents.read_dataset(path, cached=True)
+        serial = str(dataset.header.device['serial'])
+        if serial == 'simulated':
+            serial = path.stem
+        found.setdefault(name.setdefault(serial, path.stem), []).extend(
+            dataset.valid())
+    return found
+
+
+def _some(samples: Sequence[Sample], most: int) -> list[Sample]:
+    order = np.random.default_rng(0).permutation(len(samples))
+    return [samples[i] for i in sorted(order[:most])]
+
+
+def _fitted(data: fit_runs.Runs, devices: Sequence[kinds.TenantPredictor]
+            ) -> kinds.Predictor:
+    return kinds.predictor(_KIND, held_out.parameters(
+        _KIND, dataclasses.replace(data, devices=devices), _SETTINGS))
+
+
+def _model(name: str, samples: Sequence[Sample]) -> Model:
+    data = dataclasses.replace(fit_runs.runs(_some(samples, _MOST_RUNS)),
+                               devices=())
+    return Model(name, _KIND, held_out.parameters(_KIND, data, _SETTINGS),
+                 fit.ranges(data.samples, data.counts), {},
+                 dataset={'runs': len(data.y)}, settings=_SETTINGS)
+
+
+def _split(data: fit_runs.Runs, runs: int, seed: int
+           ) -> tuple[fit_runs.Runs, fit_runs.Runs]:
+    """So many different runs, and others."""
+    keys = sorted(set(data.keys))
+    np.random.default_rng(seed).shuffle(keys)
+    few = set(keys[:runs])
+    fitted = [i for i, key in enumerate(data.keys) if key in few]
+    others = [i for i, key in enumerate(data.keys) if key not in few]
+    return data.some(fitted), data.some(others[:_MOST_TESTS])
+
+
+def _errors(its: kinds.Predictor, data: fit_runs.Runs) -> tuple[float, float]:
+    """Of pools and of tenants, fractions."""
+    tenants = data.tenants
+    return (quality.mre(data.y, its.many(data.vectors)),
+            quality.mre(tenants.y, held_out.tenants_of(
+                its, data.vectors[tenants.run], tenants.own)))
+
+
+def _judged(devices: Mapping[str, Sequence[Sample]]) -> Iterator[str]:
+    models = {name: _model(name, samples).telling
+              for name, samples in devices.items()}
+    found: dict[tuple[int, str], list[np.ndarray]] = {}
+    yield ('device               runs: error of pools/of tenants, %, with a '
+           'prior; without one')
+    for name, samples in devices.items():
+        data = fit_runs.runs(samples)
+        others = [its for other, its in models.items() if other != name]
+        said = []
+        for runs in _RUNS:
+            parts = [part for part in (_split(data, runs, seed)
+                                       for seed in _SEEDS[:runs + 1])
+                     if len(part[1].y) > 4]
+            for which, library in ('with', others), ('without', ()):
+                if not parts or not (runs or library):
+                    continue
+                its = 100 * np.mean([_errors(_fitted(few, library), rest)
+                                     for few, rest in parts], axis=0)
+                found.setdefault((runs, which), []).append(its)
+                said.append(f'{runs}: ' * (which == 'with')
+                            + f'{its[0]:.0f}/{its[1]:.0f}')
+        yield f'{name:20} {" ".join(said)}'
+    for (runs, which), its in found.items():
+        pools, tenants = np.median(its, axis=0)
+        yield (f'the median device, {runs} runs, {which} a prior: '
+               f'{pools:.1f}/{tenants:.1f}')
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument('what', choices=('fit', 'judge'))
+    parser.add_argument('dataset', nargs='+', metavar='DATASET')
+    options = parser.parse_args()
+    devices = _devices(options.dataset)
+    if options.what == 'judge':
+        for line in _judged(devices):
+            print(line, flush=True)
+        return
+    for name, samples in devices.items():
+        documents.write_model(_PRIORS / f'{name}.json',
+                              _model(name, samples))
+
+
+if __name__ == '__main__':
+    main()
