@@ -112,7 +112,7 @@ def models(inventory: Inventory, used: Mapping[str, str],
             yield warning(
                 f'The model {name} is {judged.headline}; measure more runs '
                 '(serifos-model build), or fit it to live observations '
-                '(serifos-model refine).')
+                '(serifos-model learn).')
 
 
 FAR = 1 + verdict.FAIR * P90_OF_MAE

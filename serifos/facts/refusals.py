@@ -280,7 +280,7 @@ class Code(enum.StrEnum):
     UNEXPLAINED = (
         'unexplained', '{pool} does not fit its model: {unexplained}',
         'the best pool for it does not fit its model',
-        'serifos-model build or refine for that pool, or --trust-models')
+        'serifos-model build or learn for that pool, or --trust-models')
     OTHER_ZONE = (
         'other_zone', '{pool} is in another zone, {zone}',
         'the best pool for it is in another zone')

@@ -22,6 +22,7 @@ from serifos.facts.history import Series
 from serifos.facts import workload
 from serifos.model import fit
 from serifos.model import fit_runs
+from serifos.model import held_out
 from serifos.model.model import Model
 
 FIT_SHARE = 2 / 3
@@ -29,6 +30,7 @@ FIT_SHARE = 2 / 3
 against the others."""
 
 _SEEN = 0.5
+_KIND = 'tenant'  # where there is no model before
 
 
 @dataclasses.dataclass(frozen=True)
@@ -76,18 +78,21 @@ def _run(figures: Mapping[str, Sequence[float]]) -> Sample:
 
 
 @dataclasses.dataclass(frozen=True)
-class Refined:
-    """A model, and another one of the same kind that is fitted to live runs.
+class Learned:
+    """A model that is fitted to live runs, beside what was known before.
 
     :param model: fitted to all of them
+    :param before: the model as it was, None where there was none
     :param runs: of them those fitted to, and those held out, by time
     :param error: the mean relative error on those held out, of the model as
-        it is, and of one that is fitted to the others
+        it was, or else of devices measured before, and of one that is fitted
+        to the others
     :param ratio: of the latter's predictions to the former's on those held
         out: the least, the mean, the greatest
     """
 
     model: Model
+    before: Model | None
     runs: tuple[int, int]
     error: tuple[float, float]
     ratio: tuple[float, float, float]
@@ -97,17 +102,18 @@ class Refined:
         return self.error[1] < self.error[0]
 
 
-def refined(model: Model, dataset: Dataset, kind: str | None = None,
-            seed: int = 0) -> Refined:
-    """A model fitted again, and how both do on the newest third of the runs.
+def learned(before: Model | None, dataset: Dataset, name: str,
+            kind: str | None = None, seed: int = 0) -> Learned:
+    """A model fitted to live runs, held against the newest third of them.
 
     Models of 99th percentiles, of which live runs tell nothing, are kept.
 
+    :param before: the model of these pools, where there is one
     :param dataset: its runs in the order of time
-    :param kind: another one than the model's
+    :param kind: another one than that model's; by default tenant without one
     :raises InputError: where there are too few runs
     """
-    samples = dataset.valid()
+    samples = dataset.samples and dataset.valid()
     split = round(FIT_SHARE * len(samples))
     older, newer = (dataclasses.replace(dataset, samples=part)
                     for part in (samples[:split], samples[split:]))
@@ -115,20 +121,26 @@ def refined(model: Model, dataset: Dataset, kind: str | None = None,
         raise errors.InputError(
             f'{len(samples)} live runs are too few to fit a model and to '
             f'hold it against others; {3 * fit.LEAST_RUNS} are needed.')
-
-    def fitted(data: Dataset) -> Model:
-        return dataclasses.replace(fit.fit(
-            data, kind or model.kind, model.name, model.predicts, seed,
-            {'live': True}), best=model.best)
-
-    tried = fitted(older)
-    ratio = list(_ratios(model, tried, newer, model.predicts))
-    return Refined(
-        dataclasses.replace(fitted(dataset), device=model.device,
-                            tails=model.tails),
-        (split, len(samples) - split),
-        (fit.check(model, newer).mre, fit.check(tried, newer).mre),
+    known = before or _fitted(name, _KIND, ())
+    whole = fit.fit(dataset, kind or known.kind, name, known.predicts, seed,
+                    {'live': True})
+    tried = dataclasses.replace(
+        _fitted(name, whole.kind, older.samples, known.predicts),
+        best=known.best)
+    ratio = list(_ratios(known, tried, newer, known.predicts))
+    return Learned(
+        dataclasses.replace(whole, device=known.device, tails=known.tails,
+                            best=known.best if before else whole.best),
+        before, (split, len(samples) - split),
+        (fit.check(known, newer).mre, fit.check(tried, newer).mre),
         (min(ratio), float(np.mean(ratio)), max(ratio)))
+
+
+def _fitted(name: str, kind: str, samples: Sequence[Sample],
+            predicts: str = 'latency_us') -> Model:
+    """A model of runs, of which there may be none, only to predict."""
+    return Model(name, kind, held_out.parameters(
+        kind, fit_runs.runs(samples, predicts), {}), {}, {}, predicts)
 
 
 def _ratios(model: Model, other: Model, dataset: Dataset,

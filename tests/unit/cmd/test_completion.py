@@ -56,7 +56,7 @@ class CompletionTest(case.DirectoryCase):
     @ddt.data(
         ('serifos-balancer', 'ap', {'apply', 'approve'}),
         ('serifos-balancer', 'und', {'undo'}),
-        ('serifos-model', 're', {'refine', 'relate', 'report'}),
+        ('serifos-model', 're', {'relate', 'report'}),
         ('serifos-sim', 'back', {'backtest'}),
         ('serifos-balancer', '--conf', {'--config-file'}))
     @ddt.unpack

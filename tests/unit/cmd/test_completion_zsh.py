@@ -72,7 +72,7 @@ class CompletionTest(case.DirectoryCase):
         for line, wanted in (
                 ('serifos-balancer und', {'undo'}),
                 ('serifos-balancer ap', {'apply', 'approve'}),
-                ('serifos-model re', {'refine', 'relate', 'report'}),
+                ('serifos-model re', {'relate', 'report'}),
                 ('serifos-balancer --conf', {'--config-file'}),
                 ('serifos-balancer plan --ev', {'--every-refusal'}),
                 ('serifos-balancer top --i', {'--interval'}),

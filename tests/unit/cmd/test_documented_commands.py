@@ -45,7 +45,7 @@ NOT_RUN = {'build': 'a device', 'study': 'a device', 'screen': 'a device',
            'history': 'a cloud', 'resume': 'a cloud', 'status': 'a cloud',
            'plans': 'a cloud', 'serve': 'for ever', 'approve': 'a cloud',
            'undo': 'a cloud', 'top': 'a cloud',
-           'refine': 'a cloud', 'evaluate': 'an hour',
+           'learn': 'a cloud', 'evaluate': 'an hour',
            'dataset': 'minutes', 'import': 'outputs of fio'}
 """Verbs that are only parsed here, and what running them would take."""
 

@@ -38,7 +38,7 @@ class OverwritingTest(case.DirectoryCase):
         ('relate', 'a.jsonl', 'b.jsonl', '--page', 'a.jsonl'),
         ('report', 'm.json', 'a.jsonl', '--out', 'a.jsonl'),
         ('report', 'm.json', 'a.jsonl', '--out', 'm.json'),
-        ('refine', 'm.json', '--observations', 'a.jsonl', '--output',
+        ('learn', 'm.json', '--observations', 'a.jsonl', '--output',
          'a.jsonl'),
         ('coverage', 'a.jsonl', 'b.jsonl', '--page', 'b.jsonl'),
         ('compare-kinds', 'a.jsonl', '--no-tune', '--page', 'a.jsonl'))

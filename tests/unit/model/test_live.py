@@ -87,10 +87,10 @@ def dataset(number, factor, noise=0.02, seed=0):
     return Dataset(Header({}), tuple(found))
 
 
-class RefinedTest(testtools.TestCase):
+class LearnedTest(testtools.TestCase):
 
     def test_a_device_that_has_become_slower(self):
-        found = live.refined(MODEL, dataset(90, 1.5))
+        found = live.learned(MODEL, dataset(90, 1.5), 'm')
         self.assertTrue(found.better)
         self.assertEqual((60, 30), found.runs)
         self.assertAlmostEqual(1 / 3, found.error[0], 1)
@@ -102,21 +102,21 @@ class RefinedTest(testtools.TestCase):
 
     def test_what_telemetry_does_not_tell_stays(self):
         tails = {'write_p99_us': MODEL}
-        found = live.refined(dataclasses.replace(MODEL, tails=tails),
-                             dataset(30, 1.5))
+        found = live.learned(dataclasses.replace(MODEL, tails=tails),
+                             dataset(30, 1.5), 'm')
         self.assertEqual(tails, found.model.tails)
 
     def test_a_model_that_is_right_is_not_bettered_by_few_noisy_runs(self):
-        found = live.refined(MODEL, dataset(21, 1.0, 0.3, 4))
+        found = live.learned(MODEL, dataset(21, 1.0, 0.3, 4), 'm')
         self.assertFalse(found.better)
 
     def test_what_was_true_until_lately_is_not_better(self):
         older, newer = dataset(60, 2.0), dataset(30, 1.0, seed=1)
-        found = live.refined(MODEL, dataclasses.replace(
-            older, samples=older.samples + newer.samples))
+        found = live.learned(MODEL, dataclasses.replace(
+            older, samples=older.samples + newer.samples), 'm')
         self.assertFalse(found.better)
 
     def test_too_few_runs(self):
-        error = self.assertRaises(errors.InputError, live.refined, MODEL,
-                                  dataset(12, 1.0))
+        error = self.assertRaises(errors.InputError, live.learned, MODEL,
+                                  dataset(12, 1.0), 'm')
         self.assertIn('12 live runs are too few', str(error))

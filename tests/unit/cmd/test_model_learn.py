@@ -19,7 +19,7 @@ from tests.unit import samples
 HOURS = 60
 
 
-class RefineTest(case.DirectoryCase):
+class LearnTest(case.DirectoryCase):
     """A pool of two volumes, 1.5 times as slow as its model says."""
 
     def setUp(self):
@@ -32,9 +32,9 @@ class RefineTest(case.DirectoryCase):
             f'[serifos]\nstate_dir = {self.dir}\n[telemetry]\n'
             'endpoints = n:http://127.0.0.1:1/metrics\n')
 
-    def refine(self, *arguments):
+    def learn(self, *arguments):
         code, out, err = command.model(
-            '--config-file', self.conf, 'refine', self.model, '-f', 'json',
+            '--config-file', self.conf, 'learn', self.model, '-f', 'json',
             *arguments)
         return code, json.loads(out) if out else err
 
@@ -43,19 +43,24 @@ class RefineTest(case.DirectoryCase):
             (cluster.Pool('a', **{'model': 'm', **pool}),),
             tuple(cluster.Volume(name, 'a', 1) for name in 'uv')))
 
-    def keep(self, factor):
-        """A history of what both volumes did until now."""
-        end = self.end = int(time.time()) // 3600 * 3600
-        series = Series.empty('uv', end - HOURS * 3600, end, 60)
+    def keep(self, factor, minutes=60):
+        """A history of what both volumes did until now.
+
+        :param minutes: for which each goes on to do the same
+        """
+        step = 60 * minutes
+        end = self.end = int(time.time()) // step * step
+        series = Series.empty('uv', end - HOURS * step, end, 60)
         rng = np.random.default_rng(0)
-        for hour in range(HOURS):
+        for slot in range(HOURS):
             q, kib = rng.uniform(1, 16, 2), rng.choice([4., 8., 16., 32.], 2)
             write = rng.uniform(0, 1, 2)
             us = factor * (90 + sum(q * (1 - write) * (4 + 2.5 * kib)
                                     + q * write * (9 + 3.25 * kib)))
             iops = 1e6 * q / us
             reads, writes = iops * (1 - write), iops * write
-            series.sums[:, hour * 60:(hour + 1) * 60] = 60 * np.array([
+            its = slice(slot * minutes, (slot + 1) * minutes)
+            series.sums[:, its] = 60 * np.array([
                 [1, 1], reads, writes, 1024 * kib * reads,
                 1024 * kib * writes, us / 1e6 * reads, us / 1e6 * writes,
                 ])[:, None]
@@ -67,21 +72,37 @@ class RefineTest(case.DirectoryCase):
     def test_from_the_history(self):
         self.observe()
         self.keep(1.5)
-        code, found = self.refine('--output', self.out)
+        code, found = self.learn('--output', self.out)
         self.assertEqual((0, True, str(self.out)), (
             code, found['better'], found['written']))
         self.assertAlmostEqual(1 / 3, found['mre'], 2)
-        self.assertLess(found['refined_mre'], 0.02)
+        self.assertLess(found['learned_mre'], 0.02)
         self.assertAlmostEqual(1.5, found['predicts_times'][1], 1)
         self.assertEqual(HOURS, found['runs'] + found['held_out_runs'])
-        refined = documents.read_model(self.out)
-        self.assertEqual('outstanding', refined.kind)
+        learned = documents.read_model(self.out)
+        self.assertEqual('outstanding', learned.kind)
+
+    def test_minutes_are_enough_for_a_model_where_there_is_none(self):
+        self.observe(model='lvm-ssd')
+        self.keep(1.5, minutes=1)
+        self.conf.write_text(self.conf.read_text().replace(
+            '[serifos]', f'[serifos]\nmodels_dir = {self.dir}'))
+        self.model, out = 'lvm-ssd', self.dir / 'lvm-ssd.json'
+        code, found = self.learn('--days', f'{25 / 1440}', '--output', out)
+        self.assertEqual(0, code, found)
+        self.assertEqual((True, 'none: devices measured before'), (
+            found['better'], found['before']))
+        self.assertIn('% error', found['verdict'])
+        learned = documents.read_model(out)
+        self.assertEqual(('lvm-ssd', 'tenant'), (learned.name, learned.kind))
+        self.assertLess(learned.range['block_kib'][0],
+                        learned.range['block_kib'][1])
 
     def test_a_table_is_for_a_person(self):
         self.observe()
         self.keep(1.5)
         code, out, err = command.model(
-            '--config-file', self.conf, 'refine', self.model)
+            '--config-file', self.conf, 'learn', self.model)
         self.assertEqual((0, ''), (code, err))
         self.assertRegex(out, r'\| mre +\| 33\.\d % ')
         self.assertRegex(out, r'\| range +\| write_pct \d+ to \d+, ')
@@ -92,7 +113,7 @@ class RefineTest(case.DirectoryCase):
         self.keep(1.5)
         before = {path.name: path.stat().st_mtime_ns
                   for path in self.dir.iterdir() if path.suffix == '.json'}
-        self.assertEqual(0, self.refine()[0])
+        self.assertEqual(0, self.learn()[0])
         self.assertEqual(before, {
             path.name: path.stat().st_mtime_ns
             for path in self.dir.iterdir() if path.suffix == '.json'})
@@ -100,8 +121,7 @@ class RefineTest(case.DirectoryCase):
     def test_a_model_that_is_not_better_is_not_written(self):
         path = self.dir / 'runs.jsonl'
         samples.write(path, test_live.dataset(21, 1.0, 0.3, 4))
-        code, found = self.refine('--observations', path, '--output',
-                                  self.out)
+        code, found = self.learn('--observations', path, '--output', self.out)
         self.assertEqual((1, False, None), (
             code, found['better'], found['written']))
         self.assertFalse(self.out.exists())
@@ -115,21 +135,21 @@ class RefineTest(case.DirectoryCase):
         ends = {'volume': 'x', 'source': 'a', 'target': 'b'}
         moves.write('request', plan='p', size_gib=1, **ends)
         moves.write('outcome', result='success', reason='', seconds=1, **ends)
-        code, found = self.refine()
+        code, found = self.learn()
         self.assertEqual((0, 20), (
             code, found['runs'] + found['held_out_runs']))
-        code, said = self.refine('--days', '0.5')
+        code, said = self.learn('--days', '0.5', '--step', '3600')
         self.assertEqual(2, code)
         self.assertRegex(said, '1[123] live runs are too few')
 
     def test_no_pool_names_the_model(self):
         self.observe(model='other')
-        code, said = self.refine()
+        code, said = self.learn()
         self.assertEqual(2, code)
         self.assertIn('no pool with volumes that names the model m', said)
 
     def test_absurd_times(self):
         for given in ('--days', '0'), ('--days', 'nan'), ('--step', '0'):
-            code, said = self.refine(*given)
+            code, said = self.learn(*given)
             self.assertEqual(2, code)
             self.assertIn('cannot be read', said)
