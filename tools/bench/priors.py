@@ -24,6 +24,7 @@ from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
+import json
 import pathlib
 
 import numpy as np
@@ -179,8 +180,8 @@ def main() -> None:
                  'live': _live}[options.what]():
         print(line, flush=True)
     for name, samples in measured.items() if options.what == 'fit' else ():
-        documents.write_model(_PRIORS / f'{name}.json',
-                              _model(name, samples))
+        documents.write_json(_PRIORS / f'{name}.json',
+                             _model(name, samples).to_json(), json.dumps)
 
 
 if __name__ == '__main__':
