@@ -16,7 +16,9 @@ from serifos.cmd import listing
 from serifos.cmd import options
 from serifos.cmd import output
 from serifos import errors
+from serifos.facts import phrases
 from serifos.plan import supported
+from serifos.report import plan_text
 from serifos.report import table
 from serifos.report import wording
 
@@ -141,14 +143,23 @@ class _Shown:
 
     def _table(self, found: list[supported.Supported], title: str) -> str:
         short = wording.pools(each.pool for each in found if each.pool)
+        *pools, cluster = found
+        shown = pools if len(pools) <= plan_text.ALL else sorted(
+            pools, key=lambda each: (
+                each.kept_up_to is None, each.kept_up_to or 0.0,
+                -max(each.seen_us, default=0.0)))[:plan_text.MOST]
+        more = len(pools) - len(shown)
         rows = [(short.get(each.pool or '', 'all'), each.volumes,
                  each.outstanding, each.slo_us and each.slo_us / 1e3,
                  _times(each),
                  *([us / 1e3 for us in each.seen_us]
-                   or [None] * len(self.loads))) for each in found]
+                   or [None] * len(self.loads)))
+                for each in (*shown, cluster)]
         return table.as_text(table.Table(
             ('pool', 'active', 'outstanding', 'SLO, ms', 'met up to',
-             *(f'x {load:g}' for load in self.loads)), rows, title))
+             *(f'x {load:g}' for load in self.loads)), rows, title)) + (
+            f'\nand {phrases.count(more, "other pool")} that can do more; '
+            '-f csv has all' if more else '')
 
 
 def _times(each: supported.Supported) -> str | None:

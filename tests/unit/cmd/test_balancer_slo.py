@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 import json
+import pathlib
 
 import ddt
 import fixtures
@@ -10,6 +11,7 @@ from serifos.facts.inventory import Inventory
 from serifos.facts.inventory import Record
 from serifos.facts import names
 from tests.fakes import prometheus as fake
+from tests.unit.cmd import clouds
 from tests.unit.cmd import command
 from tests.unit.cmd import days
 from tests.unit.cmd.days import EXAMPLES
@@ -33,6 +35,20 @@ class SloTest(testtools.TestCase):
         self.assertTrue(header.endswith('x 1.25'))
         self.assertEqual(['node1', 'all'],
                          [rows[0].split()[0], rows[-1].split()[0]])
+
+    def test_of_many_pools_those_that_can_do_least(self):
+        file = pathlib.Path(self.useFixture(
+            fixtures.TempDir()).join('cluster.json'))
+        file.write_text(json.dumps(clouds.cloud(50)))
+        code, out, err = command.balance(
+            'slo', '--cluster', file, '--models', EXAMPLES / 'models')
+        self.assertEqual(0, code, err)
+        rows = [line.split() for line in out.splitlines()[3:]]
+        self.assertEqual({'stor000.rack-0', 'stor010.rack-1', 'stor020.rack-2',
+                          'stor030.rack-0', 'stor040.rack-1'},
+                         {row[0] for row in rows[:5]})
+        self.assertEqual(['all', 'and'], [row[0] for row in rows[30:]])
+        self.assertIn('and 20 other pools that can do more', out)
 
     def test_json_says_the_same(self):
         code, out, _ = self.slo('-f', 'json', '--share', 50)
