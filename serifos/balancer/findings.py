@@ -98,14 +98,17 @@ def models(inventory: Inventory, used: Mapping[str, str],
         else:
             yield warning(
                 f'Pool {pool.name} names no model, and no volume comes or '
-                'goes there; run serifos-model build on its host, and set '
-                'serifos_model in its extra_capabilities in cinder.conf.')
+                'goes there; set serifos_model in its extra_capabilities in '
+                'cinder.conf, and run serifos-model build on its host, or '
+                'serifos-model learn where no device is free.')
     for name, why in broken.items():
         pools = sum(model == name for model in used.values())
         yield warning(f'{why} {_pools(pools)} it.')
     if inventory.pools and not usable:
         yield failure('No pool has a model that can be used; run '
-                      'serifos-model build on each host.')
+                      'serifos-model build on each host, or serifos-model '
+                      'learn once serifos-balancer run has observed volumes '
+                      'for half an hour.')
     for name, model in usable.items():
         judged = verdict.verdict(model)
         if judged.grade == verdict.Grade.POOR:

@@ -241,7 +241,7 @@ class Code(enum.StrEnum):
         'its pool is not listed by Cinder', 'its cinder-volume service')
     NO_MODEL = (
         'no_model', '{pool} has no model', 'its pool has no model',
-        'serifos-model build, serifos_model of the backend')
+        'serifos_model of the backend, serifos-model build or learn')
     NO_OTHER_MODEL = (
         'no_other_model',
         'no other device has a pool that is up and has a model',
