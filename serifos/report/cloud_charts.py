@@ -20,9 +20,9 @@ from serifos.report import charts
 from serifos.report import page
 from serifos.report import wording
 
-_DRAWN, _SLOWEST = 20, 12
-"""Pools that are drawn, and how many of them are the slowest whatever the
-plan does."""
+_SLOWEST, _CHANGED = 12, 4
+"""Pools that are drawn: the slowest, and of the others those that the plan
+makes faster by most, and as many that it makes slower."""
 
 _LINES = 5
 """Volumes of a pool whose hours are on the page, the busiest ones."""
@@ -37,10 +37,12 @@ def latencies(seen: Outlook, short: Mapping[str, str]) -> str:
     """The slowest pools, and those that the plan touches."""
     slowest = sorted((each for each in seen.pools if each.planned),
                      key=lambda each: -measured_us(each))
-    shown = sorted(
-        [*slowest[:_SLOWEST], *sorted(slowest[_SLOWEST:], key=lambda each: (
-            -abs(each.latencies_us[1] - each.latencies_us[0])))][:_DRAWN],
-        key=lambda each: -measured_us(each))
+    others = sorted(slowest[_SLOWEST:], key=lambda each: (
+        each.latencies_us[1] - each.latencies_us[0]))
+    if len(others) > 2 * _CHANGED:
+        others = [*others[:_CHANGED], *others[-_CHANGED:]]
+    shown = sorted([*slowest[:_SLOWEST], *others],
+                   key=lambda each: -measured_us(each))
     if not shown:
         return ''
     scale = charts.Scale(charts.Scale.to(

@@ -119,6 +119,7 @@ table { border-collapse: collapse; margin: .3rem 0 1rem;
         font-variant-numeric: tabular-nums; }
 th, td { max-width: 20rem; padding: .25rem .4rem; text-align: left;
          border-bottom: 1px solid var(--rule); }
+td { min-width: 2.8rem; }
 th { border-bottom: 2px solid var(--grey); vertical-align: bottom;
      overflow-wrap: normal; }
 tbody tr:hover { background: var(--tile); }
