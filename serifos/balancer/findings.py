@@ -37,6 +37,8 @@ _NAMED = 8
 
 _ROOM = 1.05
 
+CINDER_CONF = '/etc/cinder/cinder.conf'
+
 
 class Level(enum.IntEnum):
     """As the codes of oslo.upgradecheck."""
@@ -46,11 +48,33 @@ class Level(enum.IntEnum):
     FAILURE = 2
 
 
+class Paste(NamedTuple):
+    """Lines that fix a finding, once words in capitals are replaced.
+
+    :param host: on which; empty for the one that asks
+    :param file: into which; a shell where it is empty
+    :param section: of the file; empty for a shell
+    :param restart: the service that has to read the file again
+    """
+
+    host: str
+    file: str
+    section: str
+    lines: tuple[str, ...]
+    restart: str = ''
+
+
+FIRST = Paste('', '', '', ('serifos-balancer observe --window 60',
+                           'serifos-balancer plan'))
+"""A first observation and plan, once the rest is in place."""
+
+
 class Finding(NamedTuple):
     """:param text: a sentence or two: what is wrong, and how to fix it"""
 
     level: Level
     text: str
+    paste: Paste | None = None
 
 
 def note(text: str) -> Finding:
@@ -58,14 +82,14 @@ def note(text: str) -> Finding:
     return Finding(Level.NOTE, text)
 
 
-def warning(text: str) -> Finding:
+def warning(text: str, paste: Paste | None = None) -> Finding:
     """Serifos works, but not for all, or not as well."""
-    return Finding(Level.WARNING, text)
+    return Finding(Level.WARNING, text, paste)
 
 
-def failure(text: str) -> Finding:
+def failure(text: str, paste: Paste | None = None) -> Finding:
     """Serifos cannot place or move volumes until this is fixed."""
-    return Finding(Level.FAILURE, text)
+    return Finding(Level.FAILURE, text, paste)
 
 
 def models_of(inventory: Inventory,
@@ -100,7 +124,11 @@ def models(inventory: Inventory, used: Mapping[str, str],
                 f'Pool {pool.name} names no model, and no volume comes or '
                 'goes there; set serifos_model in its extra_capabilities in '
                 'cinder.conf, and run serifos-model build on its host, or '
-                'serifos-model learn where no device is free.')
+                'serifos-model learn where no device is free.',
+                Paste(names.host(pool.name), CINDER_CONF,
+                      names.backend(pool.name).partition('@')[2],
+                      ('extra_capabilities = {"serifos_model": "MODEL"}',),
+                      'cinder-volume'))
     for name, why in broken.items():
         pools = sum(model == name for model in used.values())
         yield warning(f'{why} {_pools(pools)} it.')
@@ -262,7 +290,8 @@ def observation(seen: Cluster | None, now: float,
     """
     if seen is None or seen.observed_at is None:
         yield failure('There is no observation yet, and the scheduler goes '
-                      'without Serifos; start serifos-balancer run.')
+                      'without Serifos; start serifos-balancer run.',
+                      FIRST)
         return
     age = now - times.parse(seen.observed_at)
     if age > most_s:

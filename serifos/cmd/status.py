@@ -94,7 +94,29 @@ def _main(arguments: Sequence[str]) -> int:
         print(f'{NAME}: {errors.one_line(str(exc))}', file=sys.stderr)
         return 255
     upgradecheck.CONF = command.conf = conf
-    return int(upgradecheck.run(conf))
+    code = int(upgradecheck.run(conf))
+    if command.pastes and not conf.command.json:
+        print(f'\n{_to_paste(command.pastes)}')
+    return code
+
+
+def _to_paste(pastes: Iterable[findings.Paste]) -> str:
+    """The lines that fix findings, by host, file and section."""
+    found: dict[tuple[str, str, str], dict[str, list[str]]] = {}
+    for each in pastes:
+        lines = found.setdefault(
+            (each.host, each.file, each.restart), {}).setdefault(
+                each.section, [])
+        lines += [line for line in each.lines if line not in lines]
+    said = ['What is missing, as lines to paste. Replace what is in CAPITALS,',
+            'and merge lines with what a section has.']
+    for (host, file, restart), sections in found.items():
+        said += ['', f'# {file or "in a shell of root"}, on '
+                 f'{host or "this host"}'
+                 + (f'; then restart {restart}' if restart else '')]
+        for section, lines in sections.items():
+            said += [f'[{section}]'] * bool(section) + lines
+    return '\n'.join(said)
 
 
 def _files(arguments: Sequence[str]) -> list[str]:
@@ -107,6 +129,15 @@ def _files(arguments: Sequence[str]) -> list[str]:
     except argparse.ArgumentError:
         return []  # refused when all of them are parsed
 
+
+_SERIFOS_CONF = '/etc/serifos/serifos.conf'
+
+_LOGIN = ('auth_type = password', 'auth_url = http://CONTROLLER:5000/v3',
+          'username = serifos', 'password = PASSWORD',
+          'project_name = service', 'default_domain_name = Default')
+
+_USER = ('getent passwd serifos || useradd --system --user-group --home-dir '
+         '/var/lib/serifos serifos')
 
 _WIDTH = 72
 _MOST = 20
@@ -129,6 +160,8 @@ def _result(check: _Check) -> Callable[[Checks], upgradecheck.Result]:
             found = [findings.warning(f'Not looked at: {exc}')]
         except errors.SerifosError as exc:
             found = [findings.failure(str(exc))]
+        self.pastes += [each.paste for each in found if each.paste and (
+            each.paste != findings.FIRST or self.is_ready)]
         found.sort(key=lambda finding: -finding.level)
         lines = [finding.text for finding in found[:_MOST]]
         if len(found) > _MOST:
@@ -140,10 +173,21 @@ def _result(check: _Check) -> Callable[[Checks], upgradecheck.Result]:
 
 
 class Checks(upgradecheck.UpgradeCommands):
-    """The table of checks; :attr:`conf` is set before they run."""
+    """The table of checks; :attr:`conf` is set before they run.
+
+    :ivar pastes: lines that fix what they found
+    """
 
     display_title = 'Is everything in place for Serifos?'
     conf: serifos_conf.Options
+
+    def __init__(self) -> None:
+        self.pastes: list[findings.Paste] = []
+
+    def _ours(self, section: str, *lines: str) -> findings.Paste:
+        """Lines of serifos.conf."""
+        return findings.Paste(
+            '', [*self.conf.files(), _SERIFOS_CONF][0], section, lines)
 
     def _get_details(self, upgrade_check_result: upgradecheck.Result
                      ) -> str | None:
@@ -153,6 +197,12 @@ class Checks(upgradecheck.UpgradeCommands):
             line for finding in said.splitlines()
             for line in table.wrapped(finding, _WIDTH,
                                       subsequent_indent='  '))
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether nothing is missing that an observation needs."""
+        return not isinstance(self._asked, errors.SerifosError) and not any(
+            each.section == 'telemetry' for each in self.pastes)
 
     @functools.cached_property
     def _asked(self) -> Inventory | errors.SerifosError:
@@ -183,7 +233,9 @@ class Checks(upgradecheck.UpgradeCommands):
         if not directory.is_dir():
             yield findings.failure(
                 f'There is no directory {directory}; make it, or '
-                'set [serifos] state_dir.')
+                'set [serifos] state_dir.', findings.Paste('', '', '', (
+                    _USER, 'install -d -o serifos -g serifos -m 2750 '
+                    f'{directory} {self.conf.serifos.models_dir}')))
             return
         # Root becomes its owner, and sees what the daemon would.
         owners.work_as_owner(directory)
@@ -219,7 +271,12 @@ class Checks(upgradecheck.UpgradeCommands):
 
     def _cinder(self) -> Iterator[findings.Finding]:
         if isinstance(self._asked, errors.SerifosError):
-            raise self._asked
+            said = self.conf.cinder
+            yield findings.failure(
+                str(self._asked), None if said.auth_type
+                or said.auth_section or said.noauth_endpoint
+                else self._ours('cinder', *_LOGIN))
+            return
         if not self._asked.pools:
             yield findings.failure('Cinder lists no pool.')
         for unread in self._asked.unread:
@@ -260,6 +317,15 @@ class Checks(upgradecheck.UpgradeCommands):
 
     def _telemetry(self) -> Iterator[findings.Finding]:
         inventory = self._inventory
+        said = self.conf.telemetry
+        missing = {names.host(pool.name) for pool in inventory.pools
+                   } - said.endpoints.keys()
+        if said.source == 'scrape' and missing:
+            # Those that are there may hold passwords.
+            self.pastes.append(self._ours(
+                'telemetry', 'endpoints = ' + ', '.join(
+                    f'{host}:http://{host}:9100/metrics'
+                    for host in sorted(missing))))
         source = adapters.telemetry(self.conf)
         if source.readings is not None:
             source.readings.scrape()
@@ -309,7 +375,7 @@ def scheduler_findings(given: Sequence[str], ours: cfg.ConfigOpts
     yield from map(findings.warning, files.unknown(
         paths, {scheduler.GROUP.name: [*conf.serifos]}))
     if not faults:
-        yield from _differences(name, conf, ours)
+        yield from _differences(name, paths[0], conf, ours)
 
 
 def _read(name: str, paths: Sequence[str],
@@ -355,14 +421,17 @@ def _faults(conf: cfg.ConfigOpts) -> Iterator[str]:
             yield str(exc)
 
 
-def _differences(name: str, conf: cfg.ConfigOpts,
+def _differences(name: str, path: str, conf: cfg.ConfigOpts,
                  ours: cfg.ConfigOpts) -> Iterator[findings.Finding]:
+    """The findings about the scheduler; those of ``path`` are fixed there."""
     driver, weighers = conf.scheduler_driver, conf.scheduler_default_weighers
     if driver != DRIVER and WEIGHER not in weighers:
         yield findings.failure(
             f'{name} names no part of Serifos, and Cinder places without it; '
             f'set scheduler_driver = {DRIVER} there, or add {WEIGHER} to '
-            'scheduler_default_weighers, and restart cinder-scheduler.')
+            'scheduler_default_weighers, and restart cinder-scheduler.',
+            findings.Paste('', path, 'DEFAULT', (
+                f'scheduler_driver = {DRIVER}',), _PROGRAM))
     elif driver == DRIVER and WEIGHER in weighers:
         yield findings.warning(
             f'{name} names {WEIGHER} among the weighers that the driver of '
@@ -373,7 +442,8 @@ def _differences(name: str, conf: cfg.ConfigOpts,
             yield findings.failure(
                 f'{name} and serifos.conf have different {option} in '
                 f'[serifos], {said} and {mine}; the scheduler looks where '
-                'nothing is written.')
+                'nothing is written.', findings.Paste(
+                    '', path, 'serifos', (f'{option} = {mine}',), _PROGRAM))
     for each in _OBSERVED:
         seen = pathlib.Path(ours.serifos.state_dir, each)
         if seen.exists() and not seen.stat().st_mode & 0o044:

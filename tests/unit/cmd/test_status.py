@@ -79,6 +79,43 @@ class StatusTest(cloud.Case):
         self.assertIn('| Details: Pool a@ssd#ssd names no model', out)
         self.assertIn('| Pool b@ssd#ssd names no model', out)
 
+    def test_what_is_missing_is_lines_to_paste(self):
+        self.cinder = self.cloud([], models={'a@ssd#ssd': None})
+        self.scheduler('[DEFAULT]\n')
+        (self.dir / 'cluster.json').unlink()
+        _, out, _ = self.status(conf='[telemetry]\nendpoints = '
+                                'b:http://u:SECRET@b:9100/metrics\n')
+        said = out.partition('What is missing')[2]
+        self.assertNotIn('SECRET', said)
+        for lines in (
+                f'# {self.cinder_conf}, on this host; then restart '
+                'cinder-scheduler\n[DEFAULT]\nscheduler_driver = '
+                'serifos.scheduler.driver.SerifosScheduler\n',
+                '# /etc/cinder/cinder.conf, on a; then restart cinder-volume\n'
+                '[ssd]\nextra_capabilities = {"serifos_model": "MODEL"}\n',
+                f'# {self.dir}/serifos.conf, on this host\n[telemetry]\n'
+                'endpoints = a:http://a:9100/metrics, '
+                'c:http://c:9100/metrics\n'):
+            self.assertIn(lines, said)
+        self.assertNotIn('serifos-balancer plan', said)
+        _, out, _ = self.status(conf='[telemetry]\nendpoints = '
+                                'a:http://a,b:http://b,c:http://c\n')
+        self.assertIn('# in a shell of root, on this host\n'
+                      'serifos-balancer observe --window 60\n'
+                      'serifos-balancer plan\n',
+                      out)
+        self.assertNotIn('What is missing', self.status('--json')[1])
+
+    def test_a_login_is_missing(self):
+        def refuse():
+            raise errors.InputError('serifos.conf does not say how.')
+
+        self.cinder.inventory = refuse
+        _, out, _ = self.status()
+        self.assertIn('[cinder]\nauth_type = password\nauth_url = ', out)
+        _, out, _ = self.status(conf='[cinder]\nauth_type = password\n')
+        self.assertNotIn('[cinder]\n', out)
+
     def test_cinder_is_not_there(self):
         def refuse():
             raise errors.CloudError('Cinder does not answer: no route.')
