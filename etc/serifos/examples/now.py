@@ -89,7 +89,7 @@ def keep_pools(settings: conf.Options, cluster: Cluster, now: int) -> None:
         then = dataclasses.replace(cluster, volumes=tuple(
             volume if volume.workload is None else dataclasses.replace(
                 volume, workload=dataclasses.replace(
-                    volume.workload,
+                    volume.workload, iops=volume.workload.iops * part ** 2,
                     iodepth=volume.workload.iodepth * part ** 2))
             for volume in cluster.volumes))
         kept.note({
