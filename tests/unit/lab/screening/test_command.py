@@ -293,7 +293,7 @@ class ScreenTest(case.DirectoryCase):
                                 '--response', 'latency')
         text = page.read_text()
         self.assertIn('effect, ms', text)
-        self.assertIn(f'>{table.shown(rows[0]["effect"] / 1e3)}</td>', text)
+        self.assertIn(f'>{table.shown(rows[0]["effect"] / 1e3)}<', text)
 
     @ddt.data(
         (('--runs', '4'), 'give --runs 8 or more'),
