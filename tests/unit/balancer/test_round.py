@@ -249,6 +249,11 @@ class RoundTest(cloud.Case):
         self.assertIsNone(self.balancer.round())
         self.assertIn('There is no model',
                       self.log.output)
+        # From this one can be learned.
+        observed = documents.read_cluster(self.settings.cluster_file)
+        self.assertEqual({'flat'}, {pool.model for pool in observed.pools})
+        self.assertTrue(all(volume.workload.is_active()
+                            for volume in observed.volumes))
 
     def test_without_an_answer_the_observation_stays(self):
         self.set(auto=False)
