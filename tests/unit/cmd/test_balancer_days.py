@@ -54,8 +54,8 @@ class DaysTest(days.DaysCase):
         self.assertIn('Judged by the last 24 hours', out)
         self.assertIn('busy, %', out)
         self.assertIn(
-            f'node3@ssd#ssd {len(self.awake)}/{len(self.awake)}', out)
-        self.assertIn('node1@ssd#ssd 0/3', out)
+            f'node3 {len(self.awake)}/{len(self.awake)}', out)
+        self.assertIn('node1 0/3', out)
 
     def test_latencies_alone_are_compared_where_that_is_set(self):
         self.conf('fix_at_once = false', 'hot_by = latency')

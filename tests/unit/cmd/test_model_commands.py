@@ -391,7 +391,7 @@ class ReportTest(ModelCase):
         self.assertEqual((0, str(page), ''), (code, out.strip(), err))
         text = page.read_text()
         self.assertEqual(4, text.count('<svg'))
-        self.assertNotIn('http-equiv', text)
+        self.assertNotIn('http-equiv="refresh"', text)
         self.assertIn('outstanding', text)
         judged = verdict.verdict(documents.read_model(self.model)).headline
         self.assertIn(f'{judged[1:]}. ', text)

@@ -43,14 +43,14 @@ class PriorTest(testtools.TestCase):
 
     def test_few_runs_predict_the_others_better_with_it(self):
         errors = {}
-        for seed in range(2):
-            data = _runs(30, seed)
-            few, others = data.some(range(5)), data.some(range(5, 30))
+        for seed in range(3):
+            data = _runs(24, seed)
+            few, others = data.some(range(3)), data.some(range(3, 24))
             for library in prior.library(), ():
                 its = kinds.predictor('tenant', _fitted(few, library))
                 errors.setdefault(bool(library), []).append(quality.mre(
                     others.y, its.many(others.vectors)))
-        self.assertLess(np.mean(errors[True]), 0.9 * np.mean(errors[False]))
+        self.assertLess(np.mean(errors[True]), 0.8 * np.mean(errors[False]))
 
     def test_it_is_the_default(self):
         data = _runs(8, 0)
