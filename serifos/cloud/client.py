@@ -49,8 +49,10 @@ _UNDER_WAY = (
     ('migration_status', 'starting'), ('migration_status', 'migrating'),
     ('migration_status', 'completing'), ('migration_status', 'deleting'),
     ('status', 'deleting'), ('status', 'error_deleting'))
-"""What volumes of a migration show, in its order: one that goes on while they
-are asked for is found under what it shows next, and counts as that."""
+"""Statuses of a volume under migration, in the order in which they follow.
+
+One that goes on while they are asked for is found under the next one.
+"""
 
 _ALL_PROJECTS = ('it lists the volumes of one project only; policy '
                  'context_is_admin')

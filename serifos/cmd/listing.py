@@ -72,7 +72,7 @@ class Listing(_Whole, lister.Lister):
     def listed(self, document: Any, text: Callable[[], str],
                rows: Sequence[Mapping[str, Any]],
                names: Iterable[str] = ()) -> Listed:
-        """What take_action returns.
+        """The columns and rows of a table, for take_action to return.
 
         :param document: mappings, lists, texts and numbers
         :param text: what ``table`` prints
@@ -90,6 +90,6 @@ class Single(_Whole, show.ShowOne):
 
     def shown(self, document: Mapping[str, Any],
               text: Callable[[], str]) -> Listed:
-        """What take_action returns; as :meth:`Listing.listed`."""
+        """The names and values, as :meth:`Listing.listed` has columns."""
         self._document, self._text = document, text
         return [*document], [*document.values()]

@@ -14,4 +14,4 @@ GROUP = cfg.OptGroup(
 OPTS = options.database_opts
 
 SHOWN = [opt for opt in OPTS if opt.name == 'connection']
-"""What the sample has of these."""
+"""Options that the sample configuration shows."""

@@ -119,7 +119,7 @@ def _hours(conf: cfg.ConfigOpts, seen: outlook.Outlook, cluster: Cluster,
 
 
 def _command(plan: str | None, mode: str) -> str:
-    """What carries a plan out.
+    """The command that carries a plan out.
 
     :param plan: its id or its file; None where it is not stored
     """
