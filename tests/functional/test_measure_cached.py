@@ -72,10 +72,17 @@ class MeasureCachedTest(machine.MachineTest):
                      f'file:{self.file}', '--name', 'x', '--size-gib', '0.15',
                      *machine.SIX)
 
+    def traces(self):
+        """Whether requests are traced; so not before all of it is set."""
+        with contextlib.suppress(OSError):
+            return (self.left / 'events/block/block_rq_complete/enable'
+                    ).read_text().startswith('1')
+        return False
+
     def test_killed_the_trace_ends_and_the_same_command_resumes(self):
         process = self.start(*self.asked)
         machine.wait_until(lambda: machine.lines(self.dataset) >= 2
-                           and self.left.exists())
+                           and self.traces())
         machine.interrupt(process, 9)
         machine.wait_until(lambda: not self.left.exists() or (
             self.left / 'tracing_on').read_text() == '0\n')

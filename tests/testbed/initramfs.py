@@ -41,6 +41,7 @@ done
 mount -t tmpfs tmpfs /root/run
 stty -F /dev/ttyS1 raw
 set -- $(sed 's/.* guest=//' /proc/cmdline)
+echo "the program of the guest begins"
 timeout -s KILL $1 chroot /root /usr/bin/env -C $2 $3 -m $4 \\
     > /dev/ttyS1 < /dev/null
 echo "the program of the guest ended with $?"
