@@ -31,7 +31,8 @@ from serifos.plan import relieve
 from serifos.plan.slots import Slots
 from serifos.plan.state import State
 
-EXAMPLES = pathlib.Path(__file__).parents[2] / 'etc/serifos/examples/paper/models'
+EXAMPLES = (pathlib.Path(__file__).parents[2]
+            / 'etc/serifos/examples/paper/models')
 PLANNERS = {'bfd': bfd.plan, 'relieve': relieve.plan}
 WRITE_PCT = (5, 30, 50, 70, 95)
 BLOCK_KIB = (4, 8, 16, 32, 64, 128, 256)

@@ -13,7 +13,8 @@ from serifos.design import stopping
 from serifos.model.model import Model
 from serifos.model import verdict
 
-MODELS = pathlib.Path(__file__).parents[3] / 'etc/serifos/examples/paper/models'
+MODELS = (pathlib.Path(__file__).parents[3]
+          / 'etc/serifos/examples/paper/models')
 
 
 def model(mre=None, runs=None, predicts='latency_us', **more):

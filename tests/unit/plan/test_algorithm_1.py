@@ -22,7 +22,8 @@ from tests.unit.cmd import command
 from tests.unit.papers import golden
 from tests.unit.plan import algorithm_1
 
-MODELS = pathlib.Path(__file__).parents[3] / 'etc/serifos/examples/paper/models'
+MODELS = (pathlib.Path(__file__).parents[3]
+          / 'etc/serifos/examples/paper/models')
 STEMS = {'SSD1': 'intel-s3500', 'SSD2': 'intel-s3610'}
 TRAINING, TESTS = (golden.SERIFOS[name] for name in (
     'training_vectors', 'test_vectors'))
