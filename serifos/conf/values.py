@@ -26,7 +26,7 @@ _SAID = (
         'allowed')),
     (r'Valid values are \[(.*)\], but found (.*)',
      r'\2 is none of \1'))
-"""What oslo.config and Python say of a value, and what we say."""
+"""Errors of oslo.config and Python about a value → plainer words."""
 
 EMPTY = 'is left empty; give it a value, or take the line out'
 

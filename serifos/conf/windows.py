@@ -72,7 +72,7 @@ class Window:
             (here.weekday() - 1) % 7 in self.days and minute < self.end)
 
     def clock(self, now: datetime.datetime) -> str:
-        """What its clocks show, such as Mon 13:03 Europe/Berlin."""
+        """The local weekday and time, such as Mon 13:03 Europe/Berlin."""
         here = now.astimezone(self.zone)
         return (f'{_DAYS[here.weekday()].capitalize()} {here:%H:%M} '
                 f'{self.zone}')

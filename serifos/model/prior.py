@@ -80,7 +80,7 @@ def library(predicts: str = 'latency_us'
 def reference(loads: Sequence[Load], y: Floats,
               devices: Sequence[kinds.TenantPredictor],
               rng: np.random.Generator) -> Reference | None:
-    """What devices measured before say of one; None where runs suffice.
+    """Reference runs for a device with few runs; None where it has enough.
 
     :param loads: of n runs, which may be none
     :param y: float[n], their latency, µs

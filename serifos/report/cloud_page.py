@@ -122,7 +122,7 @@ def render(facts: Facts) -> str:
 
 
 def verdict(seen: Outlook, short: Mapping[str, str]) -> str:
-    """What is wrong, and what the plan does about it, in a line."""
+    """The verdict in a line: slow pools, SLOs, and the plan's effect."""
     if not seen.plan.moves:
         return sentences.headline(seen, short).split('. ')[0].rstrip(
             '.') + '.'
